@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from recall_integrations.indexes import columns_builder
 from recall_integrations.indexes.columns import WORDS_MAX, TextColumns, asked_words, is_question
 from recall_integrations.indexes.columns_builder import TextBlock
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
+from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.records import record
-from recall_integrations.text import language_of, length_in_words
+from recall_integrations.text import content, language_of, length_in_words
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def append(builder: columns_builder.ColumnsBuilder, rows: Iterable[TextRow]) -> 
 
 def _word_lists(builder: columns_builder.ColumnsBuilder, added: Sequence[TextRow]) -> list[Ids]:
     """Return the word ids of each row. New words enter the lexicon together."""
-    texts = [content_words(row.text) if row.words is None else [] for row in added]
+    texts = [content(row.text) if row.words is None else [] for row in added]
     fresh = builder.lexicon.ids_of(chain.from_iterable(texts))
     ends = np.cumsum([len(words) for words in texts]).tolist()
     return [
@@ -78,7 +78,7 @@ def _others(builder: columns_builder.ColumnsBuilder, row: TextRow, ids: Ids) -> 
     """Return the ids of the further words that BM25 reads, for a row whose words are all in `ids`."""
     if row.more is not None:
         return np.asarray(row.more, dtype=np.int32)
-    name = [] if row.actor is None else content_words(row.actor, language_of(row.text))
+    name = [] if row.actor is None else content(row.actor, language_of(row.text))
     return np.concatenate([builder.lexicon.ids_of(name), ids[WORDS_MAX:]])
 
 

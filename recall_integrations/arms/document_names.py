@@ -16,11 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.lexicon import Lexicon
-from recall_integrations.indexes.word_rows import cut
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary, looks_ordinary
 from recall_integrations.query.folding import word_set
-from recall_integrations.text import STOP_WORDS, tokenize
+from recall_integrations.text import STOP_WORDS, content, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words
 
 TITLES = word_set("mr mrs ms mx miss dr prof professor sir madam dame lord lady rev judge senator")
@@ -191,7 +190,7 @@ def names_in(text: str) -> dict[tuple[str, ...], Name]:
             if run.group().lower() in stops:
                 continue
             for written, placed in _names_of(line, *run.span(), stops):
-                words = tuple(cut(written, language))
+                words = tuple(content(written, language))
                 if not words or len(words) > WORDS_MAX:
                     continue
                 known = found.get(words)
@@ -290,7 +289,7 @@ def says(text: str, name: str) -> bool:
         return False
     while at >= 0:
         after = text[at + len(name) : at + len(name) + 1]
-        if not at and after and after in " .,(" and (len(cut(name)) > 1 or _is_strange(name, text)):
+        if not at and after and after in " .,(" and (len(content(name)) > 1 or _is_strange(name, text)):
             return True
         if not after.isalnum():
             before = text[max(0, at - 5) : at].rstrip(_QUOTES)

@@ -29,7 +29,7 @@ from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
 from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import with_signs
-from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery, contribution_of
+from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery
 
 Notes = Mapping[str, Mapping[int, str]]
 NONE: Mapping[int, str] = {}
@@ -82,7 +82,8 @@ class Sheet:
             # A source that has not seen a hit says NaN; where it moved others, that may have cost this one.
             score, added, rank = 0.0 if isnan(scores[i]) else scores[i], sums[i], ranks[i]
             if score or added or rank:
-                parts.append(contribution_of((source, int(rank) or None, score, added, noted.get(row, ""))))
+                note = noted.get(row, "")
+                parts.append(Contribution(source=source, rank=int(rank) or None, score=score, added=added, note=note))
         return tuple(sorted(parts, key=lambda part: (-part.added, part.source)))
 
 

@@ -7,7 +7,7 @@ actor's name as well, and all of a very long text: `postings` has both.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 from itertools import islice
 from typing import Any
@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 
 from recall_integrations.indexes.array_file import Scratch, held
 from recall_integrations.indexes.kind import Kind
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
+from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.records import record
-from recall_integrations.text import language_of
+from recall_integrations.text import content, language_of
 from recall_integrations.types.roles import ROLE_CODES, Role
 
 Rows = NDArray[np.int64]
@@ -110,7 +110,6 @@ def first_to_read(parts: Sequence[Postings], end: int) -> tuple[tuple[Postings, 
 
 
 ROLES = len(ROLE_CODES)
-UNIT = 1 << 32  # parts of a logarithm: sums of whole numbers do not depend on the order
 FEW_DEAD = 32  # so many rows are asked whether they live in the time in which one is looked up among them
 WORDS_MAX = 2_048  # content words kept of one memory; the length is counted in full
 _QUESTION = re.compile(r"[?？؟]")
@@ -122,7 +121,7 @@ def is_question(text: str) -> bool:
     return _QUESTION.search(text) is not None
 
 
-def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = content_words) -> list[bool]:
+def asked_words(text: str) -> list[bool]:
     """Say for each content word of `text` whether it stands in a sentence that asks something.
 
     A text tells and asks: "I moved to Lisbon. Have you been there?" A sentence ends with a line, and with `.`, `!` or
@@ -134,7 +133,7 @@ def asked_words(text: str, words_of: Callable[[str, str | None], list[str]] = co
     for end in [*_SENTENCE_END.finditer(text), None]:
         stop = len(text) if end is None else end.end()
         asks = end is not None and is_question(end.group())
-        flags.extend([asks] * len(words_of(text[begin:stop], language)))
+        flags.extend([asks] * len(content(text[begin:stop], language)))
         begin = stop
     return flags
 
@@ -164,7 +163,6 @@ class TextColumns:
     asked: NDArray[np.bool_]  # bool, beside `words`: whether the word stands in a sentence that asks
     alive: NDArray[np.bool_]  # bool `(n,)`: false of what was forgotten
     kind: Kind  # what the scope is made of
-    mean_log_length: float  # mean of `ln(1 + length)` over all living rows
     postings: Sequence[Postings] = ()  # which rows hold a stem, those that were forgotten included
     # what was computed from the snapshot once, by name
     memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
@@ -315,26 +313,15 @@ SHORT = 6  # content words of a question that needs what was said before it; one
 STEPS = 4  # turns that a reply may stand behind what it is about
 
 
-def elliptic(columns: TextColumns, row: int) -> float:
-    """Rate in [0, 1] how surely a row answers another's question that is too short to name its subject."""
-    asking = columns.before.item(row)
-    if not 0 <= asking < columns.size or not columns.questions.item(asking):
-        return 0.0
-    actor, other = columns.actors.item(row), columns.actors.item(asking)
-    if actor < 0 or other < 0 or actor == other:
-        return 0.0
-    return min(max(2 - columns.lengths.item(asking) / SHORT, 0.0), 1.0)
-
-
 def replies_after(columns: TextColumns, rows: Rows, known: Rows, limit: int) -> Rows:
-    """Return replies to short questions two to `STEPS` turns after found rows, the nearest and best first."""
+    """Return replies to short questions of others two to `STEPS` turns after found rows, the nearest and best first."""
     after, size = columns.after.item, columns.size
     before, questions = columns.before.item, columns.questions.item
     actors, lengths = columns.actors.item, columns.lengths.item
     behind, replies = rows.tolist(), []
     for step in range(STEPS):
         behind = [row for row in map(after, behind) if 0 <= row < size]
-        for row in behind if step else ():  # as `elliptic` > 0, without a call for each
+        for row in behind if step else ():
             asking = before(row)
             if 0 <= asking < size and questions(asking) and lengths(asking) < 2 * SHORT:
                 actor = actors(row)

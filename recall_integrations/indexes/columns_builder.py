@@ -16,7 +16,6 @@ from recall_integrations.indexes.array_file import Names, Scratch, held, roomier
 from recall_integrations.indexes.array_file import grown as in_memory
 from recall_integrations.indexes.columns import (
     ROLES,
-    UNIT,
     Postings,
     Rows,
     TextColumns,
@@ -24,8 +23,9 @@ from recall_integrations.indexes.columns import (
     postings_of,
 )
 from recall_integrations.indexes.kind import KindCounter
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
+from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.records import record
+from recall_integrations.text import content
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
 _PER_ROW = (
@@ -62,8 +62,6 @@ class ColumnsBuilder:
         self.lexicon = lexicon
         self.scratch = scratch = Scratch() if scratch is None else scratch
         self.n = 0
-        self.log_length = 0  # in parts of `UNIT`: a sum that does not depend on the order
-        self.living = 0
         self.nums = np.empty(capacity, dtype=np.int64)
         self.starts: Rows = scratch.empty(capacity + 1, np.int64)
         self.words: Ids = scratch.empty(16 * capacity, np.int32)
@@ -131,7 +129,6 @@ class ColumnsBuilder:
         self.before[part] = -1
         self.after[part] = -1
         self.n = end
-        self._count(np.arange(first, end), 1)
         self._count_speakers(np.arange(first, end), 1)
         self.kinds.add(*self._kind_columns(np.arange(first, end)))
         self._link(np.arange(first, end))
@@ -147,7 +144,6 @@ class ColumnsBuilder:
             return
         self._know_threads()
         self.kinds.remove(*self._kind_columns(rows))
-        self._count(rows, -1)
         self._count_speakers(rows, -1)
         self.alive = self.alive.copy()
         self.alive[rows] = False
@@ -184,13 +180,8 @@ class ColumnsBuilder:
             asked=self.asked[: int(self.starts[n])],
             alive=self.alive[:n],
             kind=self.kinds.kind(),
-            mean_log_length=self.log_length / UNIT / self.living if self.living else 0.0,
             postings=self.postings,
         )
-
-    def _count(self, rows: Rows, sign: int) -> None:
-        self.living += sign * len(rows)
-        self.log_length += sign * int(np.rint(np.log1p(self.lengths[rows]) * UNIT).sum())
 
     def _post(self) -> None:
         """Bring the postings up to date."""
@@ -234,7 +225,7 @@ class ColumnsBuilder:
         if code is None:
             code = len(self.actor_names)
             # A name is no text of a language; one in another script has its endings all the same.
-            words = content_words(name, None) if name.isascii() else content_words(name)
+            words = content(name, None) if name.isascii() else content(name)
             ids = self.lexicon.ids_of(words)
             stems = self.lexicon.stems
             self.actor_names.append(name)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.array_file import Scratch, mapping_of, packed, packed_of, sequence_of, unpacked
-from recall_integrations.indexes.columns import ROLES, UNIT, Postings, postings_of
+from recall_integrations.indexes.columns import ROLES, Postings, postings_of
 from recall_integrations.indexes.columns_builder import ColumnsBuilder
 from recall_integrations.indexes.kind import Counted, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, WordBlock
@@ -60,7 +60,8 @@ def text_arrays_of(builder: ColumnsBuilder) -> Arrays:
     roles = found["text.roles"]
     counted = KindCounter.counted(threads, actors, roles.astype(np.int32), found["text.lengths"])
     found["text.kind_pairs"], found["text.kind_totals"] = counted.pairs, np.asarray(counted.totals, dtype=np.int64)
-    found["text.log_length"] = _log_length(found["text.lengths"])
+    logs = np.rint(np.log1p(found["text.lengths"]) * (1 << 32))  # without which no earlier version takes the file
+    found["text.log_length"] = np.asarray([logs.sum()], dtype=np.int64)
     return found
 
 
@@ -92,16 +93,15 @@ def builder_of(
         words = _renamed(ids, arrays["text.words"], len(words), builder)
         more = _renamed(ids, arrays["text.more"], len(more), builder)
         kept = _translated(kept, numbers).moved(builder.scratch)
-    builder.n = builder.living = n
+    builder.n = n
     builder.nums = buffers["nums"]
     builder.alive = np.ones(min(len(getattr(builder, name)) for name in ("nums", *_OF_TEXTS)), dtype=np.bool_)
     builder.words, builder.more, builder.asked = words, more, buffers["text.asked"]
     builder.postings = (kept,)
     builder.thread_names = sequence_of(arrays["text.thread_names"], arrays["text.thread_ends"])
     builder.thread_codes = None
-    builder.log_length = int(arrays["text.log_length"][0])
     totals = tuple(arrays["text.kind_totals"].tolist())
-    builder.kinds = KindCounter.of(Counted(pairs=arrays["text.kind_pairs"], totals=totals))
+    builder.kinds = KindCounter(Counted(pairs=arrays["text.kind_pairs"], totals=totals))
     _restore_actors(builder, arrays, numbers)
     return builder
 
@@ -212,10 +212,6 @@ def _translated(kept: Postings, numbers: Ids) -> Postings:
         counts=kept.counts[at],
         tops=kept.tops[order],
     )
-
-
-def _log_length(lengths: NDArray[np.int32]) -> Rows:
-    return np.asarray([np.rint(np.log1p(lengths) * UNIT).sum()], dtype=np.int64)
 
 
 if TYPE_CHECKING:

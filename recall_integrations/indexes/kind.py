@@ -24,6 +24,8 @@ STRONG_WORTH = 5.0  # what a cosine of a strong embedding is worth
 FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
 HEARD = 6  # lines of a chat for each that an assistant says; more make it less of a chat
+# Sums in the order in which they are kept on disk.
+_SUMS = ("rows", "user", "assistant", "named", "short", "pairs", "crowd", "threaded")
 Codes = NDArray[np.int32]
 
 GATES: Mapping[str, str] = {
@@ -121,12 +123,6 @@ class Kind:
         }
 
 
-def shortness(lengths: NDArray[np.int32]) -> NDArray[np.float64]:
-    """Compute `1 / (1 + content words / 20)` of texts, in whole numbers of `_UNIT` parts."""
-    found: NDArray[np.float64] = np.rint(_UNIT / (1 + lengths / HALF))
-    return found
-
-
 def how_long(asked: int) -> float:
     """Return 0 for a query of up to `LONG_FROM` content words, 1 from `LONG_SPAN` more."""
     return min(max((asked - LONG_FROM) / LONG_SPAN, 0.0), 1.0)
@@ -137,48 +133,32 @@ class Counted:
     """Counts of a `KindCounter`, as kept on disk."""
 
     pairs: NDArray[np.int32]  # int32 `(m, 3)`: thread, actor and memories, in order of the first two
-    totals: tuple[int, ...]  # sums of the counter
+    totals: tuple[int, ...]  # `_SUMS` of the counter
 
 
 class KindCounter:
     """Counts for `Kind`, as memories come and go. The result depends on the memories present, not on the order."""
 
-    def __init__(self) -> None:
-        self._rows = self._user = self._assistant = self._named = self._short = 0
-        self._pairs = self._crowd = self._threaded = 0
+    def __init__(self, kept: Counted | None = None) -> None:
+        self._sums = dict(zip(_SUMS, [0] * len(_SUMS) if kept is None else kept.totals, strict=True))
         self._actors: dict[int, dict[int, int]] = {}  # thread → actor → memories; -1 is no actor
-        self._kept: Counted | None = None  # threads that nobody has touched since they were read from a file
-
-    @classmethod
-    def of(cls, counted: Counted) -> KindCounter:
-        """Return a counter that has counted `counted`."""
-        counter = cls()
-        counter._rows, counter._user, counter._assistant, counter._named, counter._short = counted.totals[:5]
-        counter._pairs, counter._crowd, counter._threaded = counted.totals[5:]
-        counter._kept = counted
-        return counter
+        self._kept = kept  # threads that nobody has touched since they were read from a file
 
     @staticmethod
     def counted(threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> Counted:
         """Count these memories alone."""
         counter = KindCounter()
-        alone = np.full_like(threads, -1)
-        counter.add(alone, actors, roles, lengths)  # all but the threads, which are many
+        counter.add(np.full_like(threads, -1), actors, roles, lengths)  # all but the threads, which are many
         inside = threads >= 0
         codes = int(actors.max(initial=-1)) + 2
         keys, counts = np.unique(threads[inside].astype(np.int64) * codes + actors[inside] + 1, return_counts=True)
         thread, actor = np.divmod(keys, codes)
         rows = np.bincount(thread, counts).astype(np.int64)
         speaking = np.bincount(thread[actor > 0], minlength=len(rows))
-        counter._threaded = int(rows[rows > 1].sum())
-        counter._pairs, counter._crowd = int(rows[speaking == 2].sum()), int(rows[speaking > 2].sum())
-        return Counted(
-            pairs=np.stack([thread, actor - 1, counts], axis=1).astype(np.int32),
-            totals=(
-                *(counter._rows, counter._user, counter._assistant, counter._named, counter._short),
-                *(counter._pairs, counter._crowd, counter._threaded),
-            ),
-        )
+        chosen = {"pairs": speaking == 2, "crowd": speaking > 2, "threaded": rows > 1}
+        sums = counter._sums | {name: int(rows[mask].sum()) for name, mask in chosen.items()}
+        pairs = np.stack([thread, actor - 1, counts], axis=1).astype(np.int32)
+        return Counted(pairs=pairs, totals=tuple(sums.values()))
 
     def add(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes) -> None:
         """Add memories: codes of thread and actor (-1 = none), codes of roles, content words."""
@@ -190,27 +170,28 @@ class KindCounter:
 
     def kind(self) -> Kind:
         """Return the current shares."""
-        rows = self._rows
+        sums = self._sums
+        rows = sums["rows"]
         if not rows:
             return Kind()
-        spoken = self._user + self._assistant
+        spoken = sums["user"] + sums["assistant"]
         people = 1 - spoken / rows
         return Kind(
-            pairs=people * self._pairs / rows,
-            crowd=people * self._crowd / rows,
+            pairs=people * sums["pairs"] / rows,
+            crowd=people * sums["crowd"] / rows,
             # Lines of a user without an assistant are notes: nobody answers them.
-            roles=min(spoken, HEARD * self._assistant) / rows,
-            threaded=self._threaded / rows,
-            named=self._named / rows,
-            short=self._short / _UNIT / rows,
+            roles=min(spoken, HEARD * sums["assistant"]) / rows,
+            threaded=sums["threaded"] / rows,
+            named=sums["named"] / rows,
+            short=sums["short"] / _UNIT / rows,
         )
 
     def _count(self, threads: Codes, actors: Codes, roles: Codes, lengths: Codes, sign: int) -> None:
-        self._rows += sign * len(threads)
-        self._user += sign * int((roles == ROLE_CODES[Role.USER]).sum())
-        self._assistant += sign * int((roles == ROLE_CODES[Role.ASSISTANT]).sum())
-        self._named += sign * int((actors >= 0).sum())
-        self._short += sign * int(shortness(lengths).sum())
+        self._sums["rows"] += sign * len(threads)
+        self._sums["user"] += sign * int((roles == ROLE_CODES[Role.USER]).sum())
+        self._sums["assistant"] += sign * int((roles == ROLE_CODES[Role.ASSISTANT]).sum())
+        self._sums["named"] += sign * int((actors >= 0).sum())
+        self._sums["short"] += sign * int(np.rint(_UNIT / (1 + lengths / HALF)).sum())
         inside = threads >= 0
         pairs, counts = np.unique(np.stack([threads[inside], actors[inside]]), axis=1, return_counts=True)
         changed: dict[int, list[tuple[int, int]]] = {}
@@ -237,6 +218,6 @@ class KindCounter:
     def _thread(self, own: Mapping[int, int], sign: int) -> None:
         """Add a thread's memories to the sums, or subtract them."""
         rows, actors = sum(own.values()), len(own) - (-1 in own)
-        self._threaded += sign * rows * (rows > 1)
-        self._pairs += sign * rows * (actors == 2)
-        self._crowd += sign * rows * (actors > 2)
+        self._sums["threaded"] += sign * rows * (rows > 1)
+        self._sums["pairs"] += sign * rows * (actors == 2)
+        self._sums["crowd"] += sign * rows * (actors > 2)

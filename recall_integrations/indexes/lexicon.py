@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -22,9 +22,9 @@ from recall_integrations.indexes.kernels import products_of
 from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS, content, stem, tokenize, without_marks
+from recall_integrations.text import STOP_WORDS, stem, tokenize, without_marks
 from recall_integrations.text.analyser import words
-from recall_integrations.text.by_language import LOOK, SEP
+from recall_integrations.text.by_language import SEP
 from recall_integrations.text.shortening import shortened
 from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
@@ -109,13 +109,7 @@ USER_NAMES = ("user", "human")  # what frameworks call the person who asks
 _WHEN = frozenset("when date day month year".split())
 _ASKS = frozenset("when what which who whom whose where why how".split())
 _DATES = frozenset("date day month year".split())
-_DATING = ("when", *sorted(_DATES), "ago")  # of which a query that asks when something was holds one
 _YEAR = regex(r"(?:19|20)\d\d")
-
-
-def content_words(text: str, language: str | None = LOOK) -> list[str]:
-    """Return `text.content`: normal forms of words that are no stop words, and the stems that are not English."""
-    return content(text, language)
 
 
 def _rounded(made: Vectors) -> tuple[Vectors, Vectors]:
@@ -168,7 +162,7 @@ class Lexicon:
         self._rows: NDArray[np.int8] = np.empty((0, self._embedding.dimensions), dtype=np.int8)
         self._factors: Vectors = np.empty(0, dtype=np.float32)
         self._ready = 0  # words that have a vector: the first so many
-        self._asked: dict[str, tuple[NDArray[np.int8], np.float32]] = {}  # words of queries that no memory holds
+        self._unheld = lru_cache(maxsize=ASKED_MAX)(self._made)
         self.runs = RunTable(self.word)
 
     def __len__(self) -> int:
@@ -227,11 +221,6 @@ class Lexicon:
         rows, factors = self._prepared(ids)
         return np.asarray(rows[ids].astype(np.float32) * factors[ids, None], dtype=np.float32)
 
-    def vectors_of(self, words: Sequence[str]) -> Vectors:
-        """Return unit rows of words that need not be in the lexicon, and are not added to it."""
-        rows, factors = self._whole(words)
-        return rows.astype(np.float32) * factors[:, None]
-
     def _whole(self, words: Sequence[str]) -> tuple[NDArray[np.int8], Vectors]:
         """Return rows of whole numbers and their factors, as `_rounded` makes them."""
         rows = np.empty((len(words), self._embedding.dimensions), dtype=np.int8)
@@ -244,17 +233,10 @@ class Lexicon:
                 rows[place], factors[place] = self._unheld(word)
         return rows, factors
 
-    def _unheld(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
-        """Return row and factor of a word without a prepared row, and cache a few: people ask for the same again."""
-        found = self._asked.get(word)
-        if found is None:
-            rows, factors = _rounded(self._embed([word]))
-            found = rows[0].astype(np.int8), factors[0]
-            with self._lock:
-                if len(self._asked) >= ASKED_MAX:
-                    self._asked.pop(next(iter(self._asked)))
-                self._asked[word] = found
-        return found
+    def _made(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
+        """Return row and factor of a word without a prepared row."""
+        rows, factors = _rounded(self._embed([word]))
+        return rows[0].astype(np.int8), factors[0]
 
     def cosines(self, ids: NDArray[np.integer[Any]], words: Sequence[str]) -> Vectors:
         """Compute the cosine of each word of a query with each word of the lexicon, `(len(words), len(ids))`.
@@ -451,12 +433,7 @@ class QueryTerms:
 
 def asks_when(query: str) -> bool:
     """Say whether an English query asks when something was, as `QueryTerms.dating`."""
-    text = shortened(query).text
-    if text.isascii():  # its words are parts of it
-        low = text.lower()
-        if not any(map(low.__contains__, _DATING)):
-            return False
-    return _asks_when(words(text))
+    return _asks_when(words(shortened(query).text))
 
 
 def _asks_when(said: Sequence[str]) -> bool:

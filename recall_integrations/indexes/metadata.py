@@ -5,12 +5,13 @@ A value is kept once, and a test is asked of the values, however many memories h
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.indexes.array_file import grown
 from recall_integrations.types.conditions import ORDER, Instant, Test, instant, token
 from recall_integrations.types.numbers import is_number
 
@@ -53,8 +54,7 @@ class KeyColumn:
         end = self._n + len(codes)
         if end > len(self._nums):
             capacity = max(end, 2 * len(self._nums))
-            self._nums = np.concatenate([self.nums, np.empty(capacity - self._n, dtype=np.int64)])
-            self._codes = np.concatenate([self._codes[: self._n], np.empty(capacity - self._n, dtype=np.int32)])
+            self._nums, self._codes = grown(self._nums, self._n, capacity), grown(self._codes, self._n, capacity)
         self._nums[self._n : end], self._codes[self._n : end] = nums, codes
         self._n = end
 
@@ -109,9 +109,11 @@ class KeyColumn:
             found = (self._code_of.get(key) for key in dict.fromkeys(map(token, operand)))
             return [code for code in found if code is not None]
         if op in ORDER and isinstance(operand, Instant):
-            return self._in_order(op, self._timed(), operand.micros)
+            self._times = self._read(self._times, _micros)
+            return self._in_order(op, self._times, operand.micros)
         if op in ORDER and is_number(operand) and abs(operand) < EXACT_MAX:
-            return self._in_order(op, self._numbered(), operand)
+            self._numbers = self._read(self._numbers, _float)
+            return self._in_order(op, self._numbers, operand)
         return np.fromiter(map(test.predicate, self._values), dtype=np.bool_, count=len(self._values))
 
     def _in_order(self, op: str, column: NDArray[Any], bound: float) -> NDArray[np.bool_]:
@@ -119,20 +121,10 @@ class KeyColumn:
         found: NDArray[np.bool_] = np.asarray(ORDER[op](column, bound) & there, dtype=np.bool_)
         return found
 
-    def _numbered(self) -> NDArray[np.float64]:
-        """Return each value as a number. One that a float cannot hold is beyond all that are compared this way."""
-        more = [_float(value) for value in self._values[len(self._numbers) :]]
-        if more:
-            self._numbers = np.concatenate([self._numbers, np.asarray(more, dtype=np.float64)])
-        return self._numbers
-
-    def _timed(self) -> NDArray[np.int64]:
-        """Return each value as a time in microseconds."""
-        found = (instant(value) for value in self._values[len(self._times) :])
-        more = [_NO_TIME if micros is None else micros for micros in found]
-        if more:
-            self._times = np.concatenate([self._times, np.asarray(more, dtype=np.int64)])
-        return self._times
+    def _read(self, known: NDArray[Any], of: Callable[[Any], float]) -> NDArray[Any]:
+        """Return the numbers of all values, given those of the first so many."""
+        more = [of(value) for value in self._values[len(known) :]]
+        return np.concatenate([known, np.asarray(more, dtype=known.dtype)]) if more else known
 
 
 def folded(name: str) -> str:
@@ -140,7 +132,12 @@ def folded(name: str) -> str:
     return " ".join(name.casefold().split())
 
 
+def _micros(value: Any) -> int:
+    return _NO_TIME if (micros := instant(value)) is None else micros
+
+
 def _float(value: Any) -> float:
+    """Return a value as a number. One that a float cannot hold is beyond all that are compared this way."""
     if not is_number(value):
         return float("nan")
     try:

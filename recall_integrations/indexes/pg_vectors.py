@@ -45,7 +45,6 @@ from recall_integrations.indexes.vectors import (
     CollectionLost,
     CollectionServer,
     Loaded,
-    Loading,
     Seen,
     VectorsLate,
 )
@@ -85,7 +84,7 @@ class PgVectors(CollectionServer):
         name, limit_s = shown(self._url), settings.timeout_ms / 1e3
         super().__init__(name, f"pgvector in {name}", limit_s=limit_s, failures_max=failures_max)
         self._makes = makes
-        self.loading: Loading | None = self
+        self.loading = self
         self._engine: Engine | None = None
         self._closed = False
         self._extension: Extension | None = None
@@ -216,8 +215,12 @@ class PgVectors(CollectionServer):
             self._asked(partial(self._put, home=home, nums=some, rows=rows, width=width))
 
     # -- the first filling -----------------------------------------------------------------------------------------
+    #
+    # loaded ─▶ load, note, load, note, … ─▶ index: one over all vectors at once costs less than one that grows. Nobody
+    # asks the collection for neighbours before that. A process that follows a killed one goes on where it stopped.
 
     def loaded(self, home: str) -> Loaded:
+        """Return how far the collection is filled."""
         listed = text(f"SELECT loaded, indexed FROM {CATALOGUE} WHERE home = :home")
 
         def asked(connection: Connection) -> Loaded | None:

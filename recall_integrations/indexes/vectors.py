@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,9 @@ from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health, Pace
+
+if TYPE_CHECKING:
+    from recall_integrations.indexes.pg_vectors import PgVectors
 
 NO_HOME = ""  # of a scope that has no collection
 _PREFIX = "recall-"
@@ -145,7 +148,7 @@ class SemanticIndex:
             client = self._open()
             for collection in _guarded(client.list_collections):
                 if collection.name not in names:
-                    self._collections.pop(of_home(collection.name), None)
+                    self._collections.pop(collection.name.removeprefix(_PREFIX), None)
                     _guarded(lambda name=collection.name: client.delete_collection(name))
 
     def drop(self, home: str) -> None:
@@ -196,11 +199,6 @@ def finds_itself(cosines: NDArray[np.float32]) -> bool:
 def home_name(home: str) -> str:
     """Return Chroma's name of a collection."""
     return f"{_PREFIX}{home}"
-
-
-def of_home(name: str) -> str:
-    """Return the collection of Chroma's name, the inverse of `home_name`."""
-    return name.removeprefix(_PREFIX)
 
 
 def torn(path: Path) -> str | None:
@@ -272,27 +270,6 @@ class Loaded:
     indexed: bool = False  # whether its index is there
 
 
-class Loading(Protocol):
-    """Filling of a new collection where an index over all vectors at once costs less than one that grows.
-
-    loaded ─▶ load, note, load, note, … ─▶ index
-
-    Nobody asks the collection for neighbours before that. A process that follows a killed one goes on where it stopped.
-    """
-
-    def loaded(self, home: str) -> Loaded:
-        """Return how far the collection is filled. May raise `CollectionBusy`."""
-
-    def load(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection without an index."""
-
-    def note(self, home: str, upto: int) -> None:
-        """Note the number up to which the collection is loaded."""
-
-    def index(self, home: str, given_up: Callable[[], bool]) -> None:
-        """Build the index if it is missing, until `given_up` says so. May raise `CollectionBusy`."""
-
-
 class CollectionServer(ABC):
     """A server of collections of numbers and vectors outside this process: a Chroma server, or pgvector.
 
@@ -303,7 +280,7 @@ class CollectionServer(ABC):
 
     own = False  # whether the server is the store's alone: no collection there can be another store's
     at_once = AT_ONCE  # vectors handed over between two looks at the signal to stop
-    loading: Loading | None = None  # how to fill a new collection; `None` = by `apply`, as always
+    loading: PgVectors | None = None  # how to fill a new collection; `None` = by `apply`, as always
 
     def __init__(self, name: str, called: str, *, limit_s: float, failures_max: int) -> None:
         self.name = name  # without a secret

@@ -5,7 +5,6 @@ Words are joined by line feeds: the normal form of a few letters holds a space (
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -19,15 +18,12 @@ from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
 from recall_integrations.indexes.columns_builder import TextBlock
-from recall_integrations.indexes.lexicon import Ids, Lexicon, content_words
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, language_of, length_in_words, stem
-from recall_integrations.text.by_language import LOOK, SEP
-from recall_integrations.text.signs import signs, words_with_signs
+from recall_integrations.indexes.lexicon import Ids, Lexicon
+from recall_integrations.text import content, language_of, length_in_words, stem
+from recall_integrations.text.by_language import SEP
 
 BATCH = 2_000
-STEMS_KEPT = 65_536  # words whose stems are in memory, some 10 MB at most
 Cut = Mapping[str, Any]  # what `cut_row` makes of a memory
-_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 
 # Read with the columns of a view, in this order, and given to `text_block`.
 COLUMNS: tuple[ColumnElement[Any], ...] = (
@@ -43,43 +39,15 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
 )
 
 
-def cut(text: str, language: str | None = LOOK) -> list[str]:
-    """Cut a text like `content_words`, five times as fast for English of ASCII and typographic apostrophes."""
-    language = language_of(text) if language == LOOK else language
-    return _way(text, language)(text, language)
-
-
-def _way(text: str, language: str | None) -> Callable[[str, str | None], list[str]]:
-    """Choose the function that cuts a text, and each part of it, into content words."""
-    plain = text.replace("’", "'")
-    if language is not None or not plain.isascii():
-        return content_words
-    return _cut_signed if signs(plain) else _cut_plain
-
-
-def _cut_plain(text: str, _language: str | None) -> list[str]:
-    return [word for word in _ascii_words(text.replace("’", "'")) if word not in STOP_WORDS]
-
-
-def _cut_signed(text: str, _language: str | None) -> list[str]:
-    return [word for word in words_with_signs(text.replace("’", "'"), _ascii_words) if word not in STOP_WORDS]
-
-
-def _ascii_words(text: str) -> list[str]:
-    found = _ASCII_WORD.findall(text.lower())
-    return [(word[:-2] if word[-2:] == "'s" else word)[:WORD_CHARS_MAX] for word in found]
-
-
 @lru_cache(maxsize=1_024)
 def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
-    return tuple(cut(actor, language))  # in the language of what was said, as the lexical index reads it
+    return tuple(content(actor, language))  # in the language of what was said, as the lexical index reads it
 
 
 def cut_row(text: str, actor: str | None = None) -> Cut:
     """Return the values for one insert into `words`, without scope and number."""
     language = language_of(text)
-    words_of = _way(text, language)
-    found = words_of(text, language)
+    found = content(text, language)
     more = [*(_of_name(actor, language) if actor else ()), *found[WORDS_MAX:]]
     return {
         "words": "\n".join(found[:WORDS_MAX]),
@@ -87,7 +55,7 @@ def cut_row(text: str, actor: str | None = None) -> Cut:
         "more": "\n".join(more) or None,
         "stems": len(found[:WORDS_MAX]) + len(more),
         "asks": int(is_question(text)),
-        "asked": packed(asked_words(text, words_of)[:WORDS_MAX]) if is_question(text) else None,
+        "asked": packed(asked_words(text)[:WORDS_MAX]) if is_question(text) else None,
     }
 
 
@@ -99,13 +67,7 @@ def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict
 def stems_of(cut: Cut) -> list[str]:
     """Return the stems that the lexical index holds of a memory: those of `text.stems`, in another order."""
     whole = _joined(cut["words"], cut["more"])
-    return list(map(_stem_of, whole.split("\n"))) if whole else []
-
-
-@lru_cache(maxsize=STEMS_KEPT)
-def _stem_of(word: str) -> str:
-    _, told, root = word.partition(SEP)
-    return root if told else stem(word)
+    return [word.partition(SEP)[2] or stem(word) for word in whole.split("\n")] if whole else []
 
 
 def packed(flags: Sequence[bool]) -> bytes | None:

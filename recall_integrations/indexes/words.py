@@ -10,7 +10,8 @@ import json
 import struct
 import threading
 import zlib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -75,7 +76,7 @@ class LexicalIndex:
         builder.add_unsigned_field("num", stored=False, indexed=True, fast=True)
         builder.add_text_field("body", stored=False, tokenizer_name="stems", index_option="freq")
         self._schema = builder.build()
-        try:
+        with _named(f"The lexical index in {path} cannot be opened"):
             path.mkdir(parents=True, exist_ok=True)
             self._index = tantivy.Index(self._schema, path=str(path))
             analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
@@ -84,24 +85,19 @@ class LexicalIndex:
             park_in_children(self)
             self._index.reload()
             self._published: tuple[Any, int] = (self._index.searcher(), 0)
-        except BaseException as e:
-            raise _named(e, f"The lexical index in {path} cannot be opened") from e
 
     def apply(
         self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
     ) -> None:
         """Add memories, as `Put` or its first three fields, and remove nums, in one commit."""
-        try:
-            with self._lock:
-                if self._writer is None:
-                    self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
-                try:
-                    self._write(puts, deletes, replay)
-                except BaseException:
-                    self._writer = None  # a writer that failed is dead; its uncommitted changes are dropped
-                    raise
-        except BaseException as e:
-            raise _named(e, "The lexical index cannot be written") from e
+        with _named("The lexical index cannot be written"), self._lock:
+            if self._writer is None:
+                self._writer = self._index.writer(heap_size=HEAP_BYTES, num_threads=1)
+            try:
+                self._write(puts, deletes, replay)
+            except BaseException:
+                self._writer = None  # a writer that failed is dead; its uncommitted changes are dropped
+                raise
 
     def _write(self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], replay: bool) -> None:
         make = self._tantivy.Document
@@ -128,30 +124,23 @@ class LexicalIndex:
 
     def refresh(self) -> None:
         """Load the commits of another process."""
-        try:
-            with self._lock:
-                self._publish()
-        except BaseException as e:
-            raise _named(e, "The lexical index cannot be read again") from e
+        with _named("The lexical index cannot be read again"), self._lock:
+            self._publish()
 
     def has(self, num: int) -> bool:
         """Say whether the index holds a memory."""
-        try:
+        with _named("The lexical index failed to look up a memory"):
             return bool(self._searcher.search(self._num(num), limit=1, count=True).count)
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to look up a memory") from e
 
     def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
         """Count the memories of `nums` that hold a stem."""
         if not nums:
             return 0
         t, searcher = self._tantivy, self._searcher
-        try:
+        with _named("The lexical index failed to count"):
             some = t.Query.boolean_query([(t.Occur.Should, self._num(num)) for num in nums])
             both = t.Query.boolean_query([(t.Occur.Must, some), (t.Occur.Must, self._query(scope_id, term))])
             return int(searcher.search(both, limit=1, count=True).count)
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to count") from e
 
     @property
     def _searcher(self) -> Any:
@@ -178,11 +167,9 @@ class LexicalIndex:
     def nums(self) -> NDArray[np.int64]:
         """Return the numbers of all living documents, rising; one that is there twice comes twice."""
         searcher = self._searcher
-        try:
+        with _named("The lexical index failed to list its documents"):
             hits = searcher.search(self._tantivy.Query.all_query(), limit=max(1, searcher.num_docs), count=False).hits
             found = searcher.fast_field_values("num", [address for _, address in hits])
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to list its documents") from e
         return np.sort(np.asarray(found, dtype=np.int64))
 
     def document_frequency(self, scope_id: int, term: str) -> int:
@@ -190,10 +177,9 @@ class LexicalIndex:
         searcher = self._searcher
         if not self._postings(searcher, scope_id, term):
             return 0
-        try:  # its own number counts forgotten memories until segments merge, which any scope's write may start
+        # Its own number counts forgotten memories until segments merge, which any scope's write may start.
+        with _named("The lexical index failed to count"):
             return int(searcher.search(self._query(scope_id, term), limit=1, count=True).count)
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to count") from e
 
     def _postings(self, searcher: Any, scope_id: int, term: str) -> int:
         return int(searcher.doc_freq("body", f"{scope_id}:{term}"))
@@ -205,11 +191,9 @@ class LexicalIndex:
         """Return all stems of the scope with their counts of living memories, and the `commits` of that state."""
         searcher, commits = self._published
         prefix = f"{scope_id}:"
-        try:
+        with _named("The lexical index failed to list its terms"):
             # Without a filter, forgotten memories would count until segments merge.
             terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to list its terms") from e
         return [(term[len(prefix) :], count) for term, count in terms], commits
 
     def search(
@@ -225,7 +209,7 @@ class LexicalIndex:
         t, searcher = self._tantivy, self._searcher
         total = max(1, searcher.num_docs)
         clauses = []
-        try:
+        with _named("The lexical index failed to search"):
             for term, weight in weighted(terms, weaker):
                 held = self.document_frequency(scope_id, term) if frequency is None else frequency(term)
                 postings = self._postings(searcher, scope_id, term)
@@ -238,20 +222,15 @@ class LexicalIndex:
                 return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
             hits = searcher.search(t.Query.boolean_query(clauses), limit=limit, count=False).hits
             nums = searcher.fast_field_values("num", [address for _, address in hits])
-        except BaseException as e:
-            raise _named(e, "The lexical index failed to search") from e
         return np.asarray(nums, dtype=np.int64), np.asarray([score for score, _ in hits], dtype=np.float32)
 
     def close(self) -> None:
         """Release the writer's lock and threads."""
         with self._lock:
             writer, self._writer = self._writer, None
-            if writer is None:
-                return
-            try:
-                writer.wait_merging_threads()
-            except BaseException as e:
-                raise _named(e, "The lexical index did not finish its work") from e
+            if writer is not None:
+                with _named("The lexical index did not finish its work"):
+                    writer.wait_merging_threads()
 
 
 def damaged(path: Path) -> str | None:
@@ -282,11 +261,15 @@ def _agrees(content: bytes) -> bool:
     return body >= 0 and bool(zlib.crc32(content[:body]) == json.loads(content[body:-8])["crc"])
 
 
-def _named(error: BaseException, what: str) -> BaseException:
+@contextmanager
+def _named(what: str) -> Iterator[None]:
     """Wrap an error of tantivy, which raises ValueError and OSError for damage, and panics of BaseException."""
-    if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-        return IndexUnavailable(f"{what}: {error}.")
-    return error  # an interrupt must stay one
+    try:
+        yield
+    except BaseException as e:
+        if isinstance(e, Exception) or type(e).__name__ == "PanicException":
+            raise IndexUnavailable(f"{what}: {e}.") from e
+        raise  # an interrupt must stay one
 
 
 def idf(frequency: int, documents: int) -> float:

@@ -97,27 +97,11 @@ _FRENCH = re.compile(
 _AFTER_HYPHEN = re.compile(rf"^[{_LO}]*-+(?=[{_UP}])")
 _BEHIND = re.compile(_POSTCODE)
 
-_EN_STEMS = tuple(f" {word.lower()}" for word in _EN_WORDS.split("|"))
-
-
-def _stems(text: str) -> tuple[str, ...]:
-    """Return words, each with a space after it."""
-    return tuple(f"{word} " for word in text.split())
-
-
-_FR_STEMS = _stems(
-    "rue avenue av. boulevard bd bd. place chemin allée impasse quai cours route square passage faubourg sentier"
-)
-_ROMANCE_STEMS = (
-    "c/",
-    *_stems(
-        """
-        calle avenida avda avda. av. plaza paseo carrer camino carretera ronda travesía via viale piazza piazzale corso
-        largo vicolo lungotevere rua r. travessa praça estrada alameda rodovia ul. al. ulica rue avenue boulevard
-        """
-    ),
-)
-_GERMANIC_STEMS = tuple(f"{stem} ".replace("\\", "") for stem in f"{_SUFFIX}|{_SUFFIX_WEAK}".split("|"))
+_ROMANCE_WORDS = """
+    calle avenida avda avda. av. plaza paseo carrer camino carretera ronda travesía via viale piazza piazzale corso
+    largo vicolo lungotevere rua r. travessa praça estrada alameda rodovia ul. al. ulica rue avenue boulevard
+"""
+_ROMANCE_STEMS = ("c/", *(f"{word} " for word in _ROMANCE_WORDS.split()))
 _BOX_STEMS = ("box", "postfach", "postbus", "apartado", "casella", "caixa", "boîte", "b.p.", "skrytka")
 _POSTCODE_THERE = re.compile(rf"[0-9]{{4,5}} [{_UP}]")
 
@@ -125,20 +109,17 @@ _POSTCODE_THERE = re.compile(rf"[0-9]{{4,5}} [{_UP}]")
 def find(plain: Plain) -> Iterator[tuple[int, int]]:
     """Yield the spans of street addresses and PO boxes; spans may overlap."""
     text, low = plain.text, plain.low
-    if any(stem in low for stem in _EN_STEMS):
-        for match in _ENGLISH.finditer(text):
-            if not _MODEL.match(match.group()):  # "2025 Max Pure Electric Rear-Wheel Drive"
-                full_stop = match.group().endswith(".") and not _SHORTENED.search(match.group())
-                yield match.start(), match.end() - full_stop
-        for match in _EN_LOW.finditer(low):
-            if _EN_LOW_CUE.search(low[max(0, match.start() - 14) : match.start()]):
-                yield match.span()
-    if any(stem in low for stem in _FR_STEMS):
-        yield from (m.span() for m in _FRENCH.finditer(text))
+    for match in _ENGLISH.finditer(text):
+        if not _MODEL.match(match.group()):  # "2025 Max Pure Electric Rear-Wheel Drive"
+            full_stop = match.group().endswith(".") and not _SHORTENED.search(match.group())
+            yield match.start(), match.end() - full_stop
+    for match in _EN_LOW.finditer(low):
+        if _EN_LOW_CUE.search(low[max(0, match.start() - 14) : match.start()]):
+            yield match.span()
+    yield from (m.span() for m in _FRENCH.finditer(text))
     if any(stem in low for stem in _ROMANCE_STEMS):
         yield from (m.span() for m in _STREET_FIRST.finditer(text) if not _BY_MEANS.fullmatch(m.group()))
-    if any(stem in low for stem in _GERMANIC_STEMS):
-        yield from _germanic(text, low)
+    yield from _germanic(text, low)
     if "ул" in low or "пр" in low or "шоссе" in low:
         yield from (m.span() for m in _RUSSIAN.finditer(text))
     if _POSTCODE_THERE.search(text):

@@ -167,10 +167,8 @@ class Redactor:
             return
         texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text and not ambiguous(text))
         numbered = [text for text in texts if _SOME_DIGIT.search(text)]
-        for group in (
-            numbered,
-            [text for text in texts if not _SOME_DIGIT.search(text)],
-        ):  # most is looked for in digits
+        others = [text for text in texts if not _SOME_DIGIT.search(text)]  # most is looked for in digits
+        for group in (numbered, others):
             self._clean.update(_without_any(group, self._known))
 
     def memory(self, memory: Memory) -> Memory:
@@ -232,9 +230,6 @@ class Redactor:
             known = self._numbers.setdefault(kind, {})
             return f"[{kind}-{known.setdefault(key, len(known) + 1)}]"
 
-    def _is_placeholder(self, value: object) -> bool:
-        return isinstance(value, str) and self._known.fullmatch(value) is not None
-
     def _optional(self, text: str | None) -> str | None:
         return None if text is None else self.text(text)
 
@@ -275,7 +270,8 @@ class Redactor:
             return self._mapping(value, kind)
         if isinstance(value, list | tuple) and kind != "secret":
             return [self._keyed(key, item, kind) for item in value]
-        if may_hold(key, kind, value) and not self._is_placeholder(value):
+        told = isinstance(value, str) and self._known.fullmatch(value) is not None  # it is a placeholder already
+        if may_hold(key, kind, value) and not told:
             return self._placeholder(kind, str(value))
         return self._value(value)
 

@@ -82,8 +82,8 @@ def is_first_person(tokens: Sequence[Token], i: int, text: str) -> bool:
         return before[0] not in _NUMBERED and not _is_abbreviated(tokens, i)
     if token.word == "mine":
         return before[0] not in _MINES
-    if token.word == "us" and (before[0] == "the" or _is_country(token, text)):
-        return False
+    if token.word == "us" and (before[0] == "the" or (text[token.start : token.end] == "US" and not text.isupper())):
+        return False  # the country
     if token.word in ("me", "us") and before[0] in _REQUESTS:
         asked = not before[1] or before[1] in _POLITE or (before[1] == "you" and before[2] in _REQUESTING)
         return not asked
@@ -96,10 +96,6 @@ def _is_abbreviated(tokens: Sequence[Token], i: int) -> bool:
     if after is not None and after.start - tokens[i].end == 1 and (after.word in ("e", "o") or after.word.isdigit()):
         return True
     return i > 0 and tokens[i - 1].word == "a"
-
-
-def _is_country(token: Token, text: str) -> bool:
-    return text[token.start : token.end] == "US" and not text.isupper()
 
 
 STRENGTH_MIN = 0.2  # below, it says nothing

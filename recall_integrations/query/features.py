@@ -17,7 +17,7 @@ from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
-from recall_integrations.types.query import ConversationalVerdict, Identifier, Router, SessionRef
+from recall_integrations.types.query import ConversationalVerdict, Identifier, Router
 
 WEIGHTS: Mapping[str, float] = {  # of specificity; they add up to 1
     "entity_density": 0.35,  # of names among the words
@@ -68,11 +68,6 @@ def entity_density(
     best = max(r.confidence for r in refs if r.stage != IMPLICIT)
     share = length_in_words(named) / max(length_in_words(content), 1)
     return best * min(1.0, share / SATURATION)
-
-
-def temporal_precision(window: TemporalWindow | None, session: SessionRef | None = None) -> float:
-    """Return how plainly the query is placed in time: the higher confidence of its window and its session."""
-    return max((read.confidence for read in (window, session) if read is not None), default=0.0)
 
 
 def lexical_rarity(rarities: Collection[float]) -> float:
@@ -285,11 +280,7 @@ def conversational(
 def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float = 0.05) -> Callable[[str], bool]:
     """Make the test for `conversational`: a stem is in a memory, and in few. Without one BM25 finds nothing."""
     most = max(1.0, share_max * max(memories, PRIOR_MEMORIES))
-
-    def rare(term: str) -> bool:
-        return 1 <= frequency(term) <= most
-
-    return rare
+    return lambda term: 1 <= frequency(term) <= most
 
 
 KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"

@@ -9,7 +9,8 @@ import ipaddress
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
@@ -215,11 +216,6 @@ def _is_issue(chunk: Chunk) -> bool:
     return bool(_BEFORE_ISSUE.search(chunk.before)) and not _AFTER_COUNT.match(chunk.after)
 
 
-def _not_first(chunk: Chunk) -> bool:
-    """Say whether the text is more than "#1", the best of something; an issue may be called so."""
-    return chunk.text != "#1" or bool(_BEFORE_ISSUE.search(chunk.before))
-
-
 def _is_dotted_version(chunk: Chunk) -> bool:
     """Accept three and more numbers that are neither a date nor thousands, or two that are called a version."""
     if _BEFORE_VERSION.search(chunk.before):
@@ -327,12 +323,11 @@ def _is_camel(chunk: Chunk) -> bool:
     return word.casefold() not in NO_CODE and not named
 
 
-def _kind(name: str, pattern: str, check: Check | None = None, *, needs: str = "") -> Kind:
-    return Kind(name, regex(pattern), check, needs=needs)
+def _kind(name: str, pattern: str, check: Check | None = None, **more: Any) -> Kind:
+    return Kind(name, regex(pattern), check, **more)
 
 
-def _quotation(pattern: str) -> Kind:
-    return Kind("quoted", regex(pattern), scan="last", knowledge=False)
+_quotation = partial(_kind, "quoted", scan="last", knowledge=False)
 
 
 _HEX = "[0-9A-Fa-f]"
@@ -344,16 +339,14 @@ _STAGE = r"(?:-?(?:rc|alpha|beta|dev|post|a|b)[.-]?[0-9]*)?"
 _CAMEL = r"[A-Z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)*(?:[A-Z]+[a-z]+[a-z0-9]*|[A-Z]{2,})|[A-Z]{3,}[a-z]{3,}(?:[A-Z]+[a-z0-9]+)*"
 
 KINDS: tuple[Kind, ...] = (
-    Kind(
-        name="url",
-        pattern=regex(
-            r"(?<![\w+.-])(?:[A-Za-z][A-Za-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»`\u3000-\u303f]*[^\s<>\"“”«»`\u3000-\u303f"
-            r".,:;!?'’)\]}*]"
-        ),
+    _kind(
+        "url",
+        r"(?<![\w+.-])(?:[A-Za-z][A-Za-z0-9+.-]{1,15}://|www\.)[^\s<>\"“”«»`\u3000-\u303f]*[^\s<>\"“”«»`\u3000-\u303f"
+        r".,:;!?'’)\]}*]",
         scan="first",
     ),
     _kind("uuid", rf"{_HEX}{{8}}(?:-{_HEX}{{4}}){{3}}-{_HEX}{{12}}", needs="-"),
-    Kind(name="email", pattern=regex(r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}"), needs="@", knowledge=False),
+    _kind("email", r"[\w.+%-]+@(?:[\w-]+\.)+[^\W\d_]{2,}", needs="@", knowledge=False),
     _kind("url", rf"{_HOST}(?::[0-9]{{1,5}})?/\S*", needs="/"),
     _kind("host", rf"(?:localhost|{_HOST}):[0-9]{{2,5}}|{_LABEL}\.{_HOST}", needs=":."),
     _kind("ip", r"[0-9]{1,3}(?:\.[0-9]{1,3}){3}(?::[0-9]{1,5}|/[0-9]{1,2})?", _is_ip, needs="."),
@@ -368,7 +361,8 @@ KINDS: tuple[Kind, ...] = (
     _kind("error_code", r"[0-9]{1,6}", _is_status),
     _kind("ticket", r"CVE-[0-9]{4}-[0-9]{4,7}|GHSA(?:-[a-z0-9]{4}){3}", needs="-"),
     _kind("ticket", r"[A-Z][A-Z0-9]{1,9}-[0-9]{1,6}", lambda c: c.text.partition("-")[0] not in NO_TICKETS, needs="-"),
-    _kind("reference", r"#[0-9]{1,7}", _not_first, needs="#"),
+    # "#1" is the best of something, unless an issue is called so.
+    _kind("reference", r"#[0-9]{1,7}", lambda c: c.text != "#1" or bool(_BEFORE_ISSUE.search(c.before)), needs="#"),
     _kind("reference", r"(?:PR|MR|GH)[#!-]?[0-9]{1,7}|[A-Za-z][\w.-]+#[0-9]{1,7}|![0-9]{2,7}"),
     _kind("reference", r"[0-9]{2,7}", _is_issue),
     _kind("version", rf"v[0-9]{{1,4}}(?:\.[0-9]+)*{_STAGE}|V[0-9]+(?:\.[0-9]+)+{_STAGE}"),
@@ -386,7 +380,7 @@ KINDS: tuple[Kind, ...] = (
     _kind("code", rf"{_NAME}\(\)", needs="("),
     _kind("code", r"[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|[a-z]{3,}[A-Z]{2,}", _is_camel),
     _kind("code", _CAMEL, lambda chunk: chunk.text.endswith(CODE_NOUNS) and _is_camel(chunk)),
-    Kind(name="camel_case", pattern=regex(_CAMEL), check=_is_camel, knowledge=False),
+    _kind("camel_case", _CAMEL, _is_camel, knowledge=False),
     _quotation(r"(?<!\w)\"(?=\S)([^\"\n]{1,199}[^\s\"])\"(?!\w)"),
     _quotation(r"[“„]([^“”„\n]{2,200})[”“]|«([^«»\n]{2,200})»"),
     _quotation(r"「([^「」\n]{2,200})」|『([^『』\n]{2,200})』|`([^`\n]{2,200})`"),

@@ -190,6 +190,7 @@ NON_WORDS = word_set(
 )
 
 
+_WITHOUT_A = word_set("doubt word break hitch trace problem")  # idioms: "without a doubt"
 _QUESTION_WORDS = word_set("what when where why how who whom which")
 CLAUSE_WORDS_MAX = 12  # how far back a second negation is looked for
 
@@ -316,15 +317,13 @@ def _allowed(tokens: list[_Piece], i: int, cue: Cue) -> bool:
     if cue.words == ("without",):
         # "can't live without X" needs X; "without a doubt" is an idiom; "without asking Sam" is about an action
         idiom = {"a", "fail", "saying", "further", "delay", "notice", "question"}
-        if _negated_before(tokens, i) or (after in idiom and _idiomatic(tokens, i + 1)) or _acts(tokens, i + 1):
+        if _negated_before(tokens, i) or _acts(tokens, i + 1):
+            return False
+        if after in idiom and (after != "a" or _word(tokens, i + 2) in _WITHOUT_A):
             return False
     if cue.words == ("minus",):
         return not (after[:1].isdigit() or _word(tokens, i - 1)[-1:].isdigit())
     return True
-
-
-def _idiomatic(tokens: list[_Piece], i: int) -> bool:
-    return _word(tokens, i) != "a" or _word(tokens, i + 1) in ("doubt", "word", "break", "hitch", "trace", "problem")
 
 
 def _after_not(tokens: list[_Piece], i: int) -> int | None:

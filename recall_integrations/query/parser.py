@@ -148,7 +148,7 @@ def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], t
     vector = features.normalised(
         QueryFeatures(
             entity_density=density,
-            temporal=features.temporal_precision(found.window, found.session),
+            temporal=max((read.confidence for read in (found.window, found.session) if read is not None), default=0.0),
             lexical_rarity=features.lexical_rarity(found.rarities.values()),
             type_cues=strength,
         )

@@ -60,6 +60,8 @@ _PLACE_GATE = regex(
     r"|ago|back|start|begin|beginning|outset|open|opening|end|ending|close|finish|conclude|conclusion|kick)\b",
     re.I,
 )
+# The topic of the talk: "what did I say about my therapist in our third session".
+_TOPIC = regex(r"\b(?:about|regarding|concerning)(?: (?!in\b|during\b|from\b|at\b|our\b)[\w'-]+){1,5}", re.I)
 _UNEVEN = regex(r"^\s|\s\s|[^\S ]")
 _I = r"(?:we|you and (?:i|me)|me and you|i and you|i|you|they)"
 _WE = r"(?:we(?:'ve| have)?|you and (?:i|me)|me and you|us)"
@@ -84,7 +86,7 @@ class _Query:
     @property
     def foreign(self) -> bool:
         """True if something other than its topic speaks of sessions of another kind: "the second session of physio"."""
-        return FOREIGN.search(_without_topic(self.text)) is not None
+        return FOREIGN.search(_TOPIC.sub(" ", self.text)) is not None
 
     def known(self, names: str) -> bool:
         words = [w.removesuffix("'s") for w in names.casefold().split() if w not in ("and", "&")]
@@ -421,13 +423,6 @@ def _standing(query: _Query, pattern: re.Pattern[str]) -> Iterator[re.Match[str]
 
 def _personal(text: str) -> bool:
     return _PERSONAL.search(text) is not None
-
-
-def _without_topic(text: str) -> str:
-    """Remove the topic of the talk: "what did I say about my therapist in our third session"."""
-    return re.sub(
-        r"\b(?:about|regarding|concerning)(?: (?!in\b|during\b|from\b|at\b|our\b)[\w'-]+){1,5}", " ", text, flags=re.I
-    )
 
 
 def _word_before(text: str, start: int) -> str:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import is_ordinary, ordinary_words
+from recall_integrations.query.entities.words import ORDINARY_WORDS, is_ordinary
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
 from recall_integrations.text.analyser import stemmed
 from recall_integrations.types.query import Correction
@@ -55,7 +55,7 @@ def lexicon() -> frozenset[str]:
 @cache
 def spellings() -> dict[str, tuple[str, ...]]:
     """Map each stem to the lexicon's and ordinary words with it; stems that are their only word are left out."""
-    words = sorted(lexicon() | {w for w in ordinary_words() if len(w) >= LETTERS_MIN and w.isalpha()})
+    words = sorted(lexicon() | {w for w in ORDINARY_WORDS if len(w) >= LETTERS_MIN and w.isalpha()})
     found: defaultdict[str, list[str]] = defaultdict(list)
     for root, word in zip(stemmed(words), words, strict=True):
         found[root].append(word)
@@ -309,7 +309,11 @@ class Speller:
     def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
         close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))
         best = next((match for match in close if allowed(match)), None)
-        return None if best is None or _means_stop_word(word, best.similarity) else best
+        if best is None:
+            return None
+        # A stop word may be at least as close: "wtih" is "with", not "width".
+        stops = alike(word, _STOP_WORDS, edits_max(len(word)), best.similarity)
+        return None if stops else best
 
 
 def _allowed(match: Match, is_name: IsName | None, *, capital: bool, first: bool) -> bool:
@@ -331,11 +335,6 @@ def corrected_query(text: str, tokens: Sequence[Token], corrections: Iterable[Co
         if token.word in meant:
             text = text[: token.start] + meant[token.word] + text[token.end :]
     return text
-
-
-def _means_stop_word(word: str, than: float) -> bool:
-    """Say whether a stop word is at least as close: "wtih" is "with", not "width"."""
-    return any(likeness >= than for _, likeness in alike(word, _STOP_WORDS, edits_max(len(word)), than))
 
 
 def _is_identifier(text: str, token: Token) -> bool:

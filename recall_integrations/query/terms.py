@@ -36,7 +36,11 @@ def content_words(found: Findings) -> list[Token]:
         asks: list[Span] = []
         asks = found.guard("parse.no_keywords", lambda: no_keywords(found.text, found.language), asks)
         return _without_asking(content, asks, None if found.window is None else found.window.span)
-    return _without_saying(content) if found.asked.strength >= SAID_FROM else content
+    if found.asked.strength < SAID_FROM or len(content) == 1:
+        return content
+    # The first verb that only says that something was said: "what did I tell you about my allergies".
+    said_by = next((t for t in content if stem(t.word) in _SAID), None)
+    return [t for t in content if t is not said_by]
 
 
 def terms(found: Findings) -> tuple[str, ...]:
@@ -86,12 +90,6 @@ def rarities(found: Findings) -> dict[str, float]:
         within = starts_inside([t for t in held if is_character(t.word)], pairs)
         telling = (root for t, root in held.items() if not (is_character(t.word) and t.start in within))
     return {root: features.rarity(counts[root], found.known.memories) for root in dict.fromkeys(telling)}
-
-
-def _without_saying(content: list[Token]) -> list[Token]:
-    """Drop the first verb that only says that something was said: "what did I tell you about my allergies"."""
-    said = next((t for t in content if stem(t.word) in _SAID), None)
-    return content if said is None or len(content) == 1 else [t for t in content if t is not said]
 
 
 def _without_asking(tokens: list[Token], spans: Spans, when: Span | None) -> list[Token]:

@@ -57,8 +57,9 @@ def prepare(language: str) -> None:
     stop_words(language)
     prepare_rules()
     date_words(language)
-    for readings in (negation, person, cues, sessions):
-        readings.prepare(language)
+    of_cues = (cues.types_of, cues.questions_of, cues.relations_of, cues.intents_of)
+    for words_of in (negation.words_of, person.words_of, sessions.words_of, *of_cues):
+        words_of(language).prepare()
 
 
 def _make(language: str) -> None:

@@ -2,7 +2,7 @@
 
 No write waits for the server. The reach of each collection is in the record, so whichever node holds the lease goes on
 where another one ended. One that is gone, of another history, of other vectors, or lacks some is left, and another one
-is filled, under a name that is used once. Where an index over all costs less than one that grows (`Loading`), a new
+is filled, under a name that is used once. Where an index over all costs less than one that grows (pgvector), a new
 collection is loaded and then indexed: in the record it reaches to 0 until then, so every node scans the scope.
 """
 
@@ -15,6 +15,7 @@ import random
 import threading
 import time
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,6 @@ from recall_integrations.indexes.vectors import (
     CollectionLost,
     CollectionServer,
     CollectionStrange,
-    Loading,
     Seen,
     VectorsOver,
     finds_itself,
@@ -51,6 +51,9 @@ from recall_integrations.store.collections_base import (
 )
 from recall_integrations.store.directory import Held
 from recall_integrations.store.journal import Point
+
+if TYPE_CHECKING:
+    from recall_integrations.indexes.pg_vectors import PgVectors
 
 logger = logging.getLogger("recall_integrations")
 
@@ -425,7 +428,7 @@ class ServedCollections(CollectionsBase):
         self._checked.add(home.name)
         self._proven.add(home.name)
 
-    def _load(self, scope_id: int, home: Home, loading: Loading, *, whole: bool) -> int | None:
+    def _load(self, scope_id: int, home: Home, loading: PgVectors, *, whole: bool) -> int | None:
         """Give a new collection its next slice, or, where it has all, build the index; from then on it is used."""
         there = loading.loaded(home.name)
         if not there.indexed:

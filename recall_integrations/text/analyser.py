@@ -41,6 +41,7 @@ _LETTER = rf"(?![{DENSE}])[^\W_]"
 RUN = rf"{_LETTER}(?:{_LETTER}|[{_MARKS}]|[\u200c\u200d]+(?={_LETTER}))*"
 _WORD = regex(rf"[{DENSE}]+|{RUN}(?:['’]{RUN})?")
 _PLAIN_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)?")
+_ASCII_WORD = regex(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 _NOT_PLAIN = regex(rf"[{DENSE}{_MARKS}\u200c\u200d]")
 _JOINERS = regex("[\u200c\u200d]+")
 _DENSE_FIRST = regex(rf"[{DENSE}]")
@@ -60,7 +61,7 @@ _UNIT = regex(
 _FULL_WIDTH_SIGN = regex("[\uff01-\uff5e\u3000]")
 _FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 WORD_CHARS_MAX = 64
-STEMS_KEPT = 8_192  # words whose stem is kept: a query asks for each of its words several times
+STEMS_KEPT = 65_536  # words whose stem is in memory, some 10 MB at most
 
 STOP_WORDS = frozenset(
     """
@@ -130,20 +131,18 @@ def tokenize(text: str) -> list[Token]:
 
 def _ascii_words(text: str) -> list[Token]:
     """Tokenize a text in ASCII, which is folded as a whole, letter for letter."""
-    return [_token((_ascii_word(match[0]), *match.span())) for match in _PLAIN_WORD.finditer(text.lower())]
-
-
-def _ascii_word(word: str) -> str:
-    """Return the normal form of a lower-case word."""
-    if len(word) > WORD_CHARS_MAX:
-        return fold(word[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX]
-    return word[:-2] if word.endswith("'s") else word
+    return [
+        _token(((word[:-2] if (word := match[0])[-2:] == "'s" else word)[:WORD_CHARS_MAX], *match.span()))
+        for match in _ASCII_WORD.finditer(text.lower())
+    ]
 
 
 def words(text: str) -> list[str]:
     """Return the normal forms of `tokenize`, in order. Runs without spaces take a fraction of its time."""
-    if text.isascii():
-        return [_ascii_word(word) for word in _PLAIN_WORD.findall(text.lower())]
+    plain = text.replace("’", "'")
+    if plain.isascii():
+        low = _ASCII_WORD.findall(plain.lower())
+        return [(word[:-2] if word[-2:] == "'s" else word)[:WORD_CHARS_MAX] for word in low]
     if not _DENSE_RUN.search(text):
         return [token.word for token in tokenize(text)]
     found: list[str] = []
@@ -229,7 +228,7 @@ def idf(frequency: int, documents: int) -> float:
 @functools.lru_cache(maxsize=STEMS_KEPT)
 def stem(word: str) -> str:
     """Return the Snowball English stem of a normal form."""
-    return _stemmer().stemWord(IRREGULAR.get(word, word))  # type: ignore[no-any-return]
+    return stemmer().stemWord(IRREGULAR.get(word, word))  # type: ignore[no-any-return]
 
 
 def beginnings(stem: str) -> tuple[str, ...]:
@@ -248,12 +247,13 @@ def _unlike() -> dict[str, list[str]]:
 
 def stemmed(words: Iterable[str]) -> list[str]:
     """Return the stem of each word without caching it: a word list needs a fifth of the time of `stem`."""
-    return _stemmer().stemWords([IRREGULAR.get(word, word) for word in words])  # type: ignore[no-any-return]
+    return stemmer().stemWords([IRREGULAR.get(word, word) for word in words])  # type: ignore[no-any-return]
 
 
-def _stemmer() -> Stemmer.Stemmer:
-    # A PyStemmer object must not be shared between threads.
-    stemmer = getattr(_local, "stemmer", None)
-    if stemmer is None:
-        stemmer = _local.stemmer = Stemmer.Stemmer("english")
-    return stemmer
+def stemmer(algorithm: str = "english") -> Stemmer.Stemmer:
+    """Return the thread's own stemmer: a PyStemmer object must not be shared between threads."""
+    found = getattr(_local, algorithm, None)
+    if found is None:
+        found = Stemmer.Stemmer(algorithm)
+        setattr(_local, algorithm, found)
+    return found

@@ -6,12 +6,9 @@ A text in which no other language is detected is read as English, and so are wor
 from __future__ import annotations
 
 import functools
-import threading
 import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
-
-import Stemmer
 
 from recall_integrations.patterns import regex
 from recall_integrations.text import analyser
@@ -84,8 +81,6 @@ _ACCENT = regex("[\u0300-\u036f]+")
 _PAIR = 2  # signs
 # Characters of Chinese that join or mark and say nothing alone.
 _JOINING = frozenset("的了吗呢吧啊么是在我你他她它们这那有和与就不也都很把被个")
-
-_local = threading.local()
 
 
 class Placed(NamedTuple):
@@ -222,7 +217,7 @@ def _normal(word: str, language: str) -> str:
 def _stemmed(words: Sequence[str], language: str) -> list[str]:
     algorithm = SNOWBALL.get(language)
     read = [readable(w) for w in words] if language == "ar" else words
-    roots: Iterable[str] = read if algorithm is None else _stemmer(algorithm).stemWords(read)
+    roots: Iterable[str] = read if algorithm is None else analyser.stemmer(algorithm).stemWords(read)
     if language not in _LATIN:
         roots = [analyser.stem(w) if w.isascii() else root for w, root in zip(words, roots, strict=True)]
     if language in _RESPELT:
@@ -240,13 +235,3 @@ def _normal_list(language: str) -> frozenset[str]:
             if normal and normal not in about:
                 found.update((token.word, normal))
     return frozenset(found)
-
-
-def _stemmer(algorithm: str) -> Stemmer.Stemmer:
-    # A PyStemmer object must not be shared between threads.
-    kept: dict[str, Stemmer.Stemmer] | None = getattr(_local, "stemmers", None)
-    if kept is None:
-        kept = _local.stemmers = {}
-    if algorithm not in kept:
-        kept[algorithm] = Stemmer.Stemmer(algorithm)
-    return kept[algorithm]

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import re
 import unicodedata
-from collections.abc import Callable
 
 from recall_integrations.patterns import regex
 from recall_integrations.text.analyser import DENSE, RUN, WORD_CHARS_MAX, Token, tokenize, words
@@ -42,29 +41,12 @@ _BEHIND = (
 _AMOUNT = rf"(?<=[{_MONEY}])(?=[{_BLANK}]?\.?\d)|(?<=[{_MONEY}{_PERCENT}])(?:(?<=\d.)|(?<=\d[{_BLANK}].))"
 _BOUND = r"(?<=[<>])(?<![\w<>=/-].)(?==?\d)"
 _CAPITAL = rf"(?:(?<=[^\W_A-ZА-Я] [{_LONE}])|(?<=[^\W_], [{_LONE}]))(?![\w'’{_PLUS}{_SHARP}{_MINUS}*])"
-# Most texts in ASCII have none: letters, ends of sentences, hyphens in words.
-_PASSED = regex(r"(?:[^-+#*@$%<>.A]+|\.(?![A-Za-z])|-(?=[A-Za-z])|A(?<! A))*+")
-# Another is asked for each sign alone: one that stands first in a pattern is found several times as fast.
-_IN_ASCII = tuple(
-    (sign, regex(f"{pattern}(?:{ways})"))
-    for sign, pattern, ways in (
-        ("+", r"\+", f"{_NUMBER}|{_BEHIND}"),
-        ("-", r"-(?![A-Za-z])", f"{_NUMBER}|{_BEHIND}"),
-        (".", r"\.(?=[A-Za-z])", _NAME),
-        ("#", "#(?!#)", f"{_BEHIND}|{_NAME}"),
-        ("@", "@", _NAME),
-        ("A*", r"\*(?<=A.)", _BEHIND),  # elsewhere it is Markdown, or multiplies
-        ("a*", r"\*(?<=a.)", _BEHIND),
-        ("$", r"\$", _AMOUNT),
-        ("%", "%", _AMOUNT),
-        ("<", "<", _BOUND),
-        (">", ">", _BOUND),
-        (" A", r" A(?!\w)", _CAPITAL),
-    )
-)
-_BEYOND = regex(
-    rf"[^\x00-\x7f](?<=[{_PLUS}{_MINUS}{_SHARP}＠♭♮{_MONEY}{_PERCENT}{_LONE}{_OWN}])"
-    rf"(?:(?<=[{_OWN}])|{_NUMBER}|{_BEHIND}|{_NAME}|{_AMOUNT}|{_CAPITAL})"
+_SIGNED = regex(
+    rf"[-+.#@*$%<>A\x80-\U0010ffff]"
+    rf"(?<=[.@*<>{_PLUS}{_MINUS}{_SHARP}＠♭♮{_MONEY}{_PERCENT}{_LONE}{_OWN}])"
+    r"(?:(?<![-.#*A])|(?<=-)(?![A-Za-z])|(?<=\.)(?=[A-Za-z])|(?<=#)(?!#)|(?<= A)(?!\w)"
+    r"|(?<=[Aa]\*))"  # elsewhere it is Markdown, or multiplies
+    rf"(?:(?<=[{_OWN}])|{_NUMBER}|{_BEHIND}|{_NAME}|{_AMOUNT}|{_BOUND}|{_CAPITAL})"
 )
 
 _FIGURES = regex(rf"[{_MONEY}]?\.?\d+(?:[.,]\d+)*")
@@ -86,11 +68,9 @@ _UNLIKE = regex(r"-\.?\d.*|.*[-+#*♭♮]")
 @functools.lru_cache(maxsize=TEXTS_KEPT)  # of a text it is asked whether it has signs, and then which
 def signs(text: str) -> tuple[Token, ...]:
     """Return the signed words of `text`, which are read besides its plain words, in order."""
-    if text.isascii() and _PASSED.match(text).end() == len(text) and "inus " not in text:  # type: ignore[union-attr]
-        return ()
     found: list[Token] = []
     end = 0
-    for match in _matches(text):
+    for match in _SIGNED.finditer(text):
         place = _place(text, match) if match.start() >= end else None
         if place is None:
             continue
@@ -106,14 +86,6 @@ def signs(text: str) -> tuple[Token, ...]:
     return tuple(found)
 
 
-def _matches(text: str) -> list[re.Match[str]]:
-    """Find the signs of a text, in order."""
-    found = [match for sign, pattern in _IN_ASCII if sign in text for match in pattern.finditer(text)]
-    if not text.isascii():
-        found.extend(_BEYOND.finditer(text))
-    return sorted(found, key=lambda match: match.start()) if len(found) > 1 else found
-
-
 def with_signs(text: str, tokens: list[Token]) -> list[Token]:
     """Merge `tokens`, the words of `text`, with its `signs`, each behind the words that it stands at."""
     found = signs(text)
@@ -123,17 +95,17 @@ def with_signs(text: str, tokens: list[Token]) -> list[Token]:
     return sorted([*tokens, *found], key=lambda token: ends.get(token, token.end))
 
 
-def words_with_signs(text: str, words_of: Callable[[str], list[str]] = words) -> list[str]:
+def words_with_signs(text: str) -> list[str]:
     """Return the normal forms of `with_signs`, in order, in a fraction of its time."""
     found: list[str] = []
     at = 0
     for token in signs(text):
         end = max(at, _end_of_word(text, token.end))
         if end > at:
-            found += words_of(text[at:end])
+            found += words(text[at:end])
         found.append(token.word)
         at = end
-    return found + words_of(text[at:])
+    return found + words(text[at:])
 
 
 def _end_of_word(text: str, at: int) -> int:
@@ -163,7 +135,6 @@ def _place(text: str, match: re.Match[str]) -> tuple[int, int] | None:
     if match.lastgroup == "name":
         return at, at + 1 + len(_REST.match(text, at + 1)[0])  # type: ignore[index]
     if match.lastgroup != "behind":
-        at += text[at] == " "  # before a capital
         flag = _FLAG.match(text, at)
         return at, end if flag is None else flag.end()
     base = _BASE.search(text[max(0, at - BASE_MAX) : at])

@@ -56,19 +56,13 @@ class Instant:
 
 @dataclass(frozen=True, slots=True)
 class Test:
-    """A test of a value. Never true of a missing key.
-
-    Args:
-        key: key of the metadata.
-        op: `$exists`, or an operator that needs a value.
-        operand: the operand as it was given, in Python's own types; times are `Instant`s.
-    """
+    """A test of a value. Never true of a missing key."""
 
     __test__ = False  # no test of pytest
 
-    key: str
-    op: str
-    operand: Any = None
+    key: str  # of the metadata
+    op: str  # `$exists`, or an operator that needs a value
+    operand: Any = None  # as it was given, in Python's own types; times are `Instant`s
 
     @property
     def predicate(self) -> Callable[[Any], bool]:

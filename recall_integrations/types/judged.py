@@ -30,61 +30,39 @@ Order = tuple[int, ...]
 
 @record(frozen=True, slots=True, kw_only=True)
 class Gain:
-    """A judgement of one memory.
+    """A judgement of one memory."""
 
-    Args:
-        num: number of the memory in the store, which names this version of it.
-        gain: 1 = it helped, 0 = it did not.
-        sure: weight of the judgement, in (0, 1]: 1 for what a person said of this memory, less for what an app noticed.
-        place: place at which it was shown, from 1; 0 = it was not shown, and whoever named it found it elsewhere.
-    """
-
-    num: int
-    gain: float
-    sure: float = 1.0
-    place: int = 0
+    num: int  # of the memory in the store, which names this version of it
+    gain: float  # 1 = it helped, 0 = it did not
+    sure: float = 1.0  # weight, in (0, 1]: 1 for what a person said of this memory, less for what an app noticed
+    place: int = 0  # at which it was shown, from 1; 0 = it was not shown, and whoever named it found it elsewhere
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Replay:
-    """The orders that a query finds, and would have found in other ways.
+    """The orders that a query finds, and would have found in other ways."""
 
-    Args:
-        plan: the plan that the rules choose.
-        orders: way → numbers of memories, best first; ways are `rules`, `plan:NAME`, `without:ARM`, `version:ID`.
-        nums: numbers of the candidates whose features are here, in the order of the rules.
-        offset: scores of the candidates by the shipped weights, with what the plan lifts.
-        names: names of the features.
-        x: features, float32 `(candidates, features)`, as the fixed sum takes them in (`rankers.stepped.entered`).
-    """
-
-    plan: str
+    plan: str  # that the rules choose
+    # way → numbers of memories, best first; ways are `rules`, `plan:NAME`, `without:ARM`, `version:ID`
     orders: Mapping[str, Order]
-    nums: Order = ()
+    nums: Order = ()  # of the candidates whose features are here, in the order of the rules
+    # scores of the candidates by the shipped weights, with what the plan lifts
     offset: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, np.float32))
-    names: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()  # of the features
+    # features, float32 `(candidates, features)`, as the fixed sum takes them in (`rankers.stepped.entered`)
     x: NDArray[np.float32] = field(default_factory=lambda: np.empty((0, 0), np.float32))
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Judged:
-    """A recall that somebody judged.
-
-    Args:
-        result_id: id of the recall's result.
-        at: when it was judged, microseconds.
-        signature: signature of the query (`signature.signature_of`).
-        version: version that served it; `rules` = none did.
-        gains: the judgements.
-        replay: the replay; `None` = it is not made yet, or could not be.
-    """
+    """A recall that somebody judged."""
 
     result_id: str
-    at: int
-    signature: str
-    version: str = RULES
+    at: int  # when it was judged, microseconds
+    signature: str  # of the query (`signature.signature_of`)
+    version: str = RULES  # that served it; `rules` = none did
     gains: tuple[Gain, ...] = ()
-    replay: Replay | None = None
+    replay: Replay | None = None  # `None` = it is not made yet, or could not be
 
     def positive(self) -> bool:
         """Say whether something helped, so that orders can be told apart."""

@@ -380,17 +380,13 @@ def _json_copy(value: Mapping[str, Any]) -> dict[str, Any]:
         text = json.dumps(dict(value), ensure_ascii=False, allow_nan=False)
         text.encode("utf-8")
     except (TypeError, ValueError) as e:  # UnicodeEncodeError is a ValueError
+        culprit = next((f"[{shown(key)}]" for key, part in value.items() if not _is_json({key: part})), "")
         raise InvalidMemory(
-            f"Memory.metadata{_culprit(value)} cannot be stored as JSON: {e}. Use text, numbers, lists and mappings; a "
+            f"Memory.metadata{culprit} cannot be stored as JSON: {e}. Use text, numbers, lists and mappings; a "
             "time as text (`.isoformat()`)."
         ) from e
     copy: dict[str, Any] = json.loads(text)
     return copy
-
-
-def _culprit(value: Mapping[Any, Any]) -> str:
-    """Return the first key whose value is no JSON, as it is written behind the name of a mapping."""
-    return next((f"[{shown(key)}]" for key, part in value.items() if not _is_json({key: part})), "")
 
 
 def _is_json(value: object) -> bool:

@@ -133,6 +133,7 @@ LEFT_OUT = "left_out"
 _CONTENT = ("content", "blocks", "parts")
 _CALLS = frozenset("tool_call tool_use server_tool_use mcp_tool_use function_call tool_call_chunk".split())
 _RESULTS = frozenset("tool_result function_call_output".split())
+_HOLDING = _RESULTS | {"citable", "citation", "search_result"}  # blocks that hold blocks
 _ASIDE = ("metadata", "additional_kwargs", "response_metadata")  # places beside a message in which frameworks say more
 _NESTED = ("content", "cited_content", "output")  # keys of blocks in a block
 _DEPTH_MAX = 8
@@ -261,15 +262,12 @@ def _blocks(content: Any, depth: int = 0) -> Iterator[Any]:
         yield content
         return
     for block in _tops(content) if not isinstance(content, Mapping) else (content,):
-        inner = next((c for key in _NESTED if (c := _get(block, key))), None) if _holds_blocks(block) else None
+        holds = not isinstance(block, str) and _kind(block) in _HOLDING
+        inner = next((c for key in _NESTED if (c := _get(block, key))), None) if holds else None
         if inner is not None and depth < _DEPTH_MAX:
             yield from _blocks(inner if isinstance(inner, str | Sequence) else [inner], depth + 1)
         else:
             yield block
-
-
-def _holds_blocks(block: Any) -> bool:
-    return not isinstance(block, str) and _kind(block) in (*_RESULTS, "citable", "citation", "search_result")
 
 
 def _kind(block: Any) -> str:

@@ -41,46 +41,27 @@ class Feedback:
 
 @record(frozen=True, slots=True, kw_only=True)
 class ArmSeen:
-    """The search of an arm in a recall.
-
-    Args:
-        name: the arm's name.
-        began_s: `time.perf_counter()` when it began to search.
-        took_ms: milliseconds that it searched.
-        found: number of candidates; `None` = it failed.
-        placed: number of hits that it found.
-        seeds: number of entities that it started from.
-        edges: number of typed edges that it followed.
-        by: way in which it looked, where there are several (`exact`, `hnsw`).
-    """
+    """The search of an arm in a recall."""
 
     name: str
-    began_s: float
+    began_s: float  # `time.perf_counter()` when it began to search
     took_ms: float
-    found: int | None = None
-    placed: int = 0
-    seeds: int = 0
-    edges: int = 0
-    by: str = ""
+    found: int | None = None  # number of candidates; `None` = it failed
+    placed: int = 0  # number of hits that it found
+    seeds: int = 0  # number of entities that it started from
+    edges: int = 0  # number of typed edges that it followed
+    by: str = ""  # way in which it looked, where there are several (`exact`, `hnsw`)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class PartSeen:
-    """The figures of a recall in one scope.
+    """The figures of a recall in one scope."""
 
-    Args:
-        level: how much was left out under pressure, 0 = nothing (`resilience.admission`).
-        candidates: number of candidates that were ranked.
-        arms: the arms that searched, those that failed too.
-        hydrated: number of memories that were delivered out of memory.
-        read: number of memories that had to be read from the database; of recalls beside this one too.
-    """
-
-    level: int = 0
-    candidates: int = 0
-    arms: tuple[ArmSeen, ...] = ()
-    hydrated: int = 0
-    read: int = 0
+    level: int = 0  # how much was left out under pressure, 0 = nothing (`resilience.admission`)
+    candidates: int = 0  # number of candidates that were ranked
+    arms: tuple[ArmSeen, ...] = ()  # that searched, those that failed too
+    hydrated: int = 0  # number of memories that were delivered out of memory
+    read: int = 0  # number of memories that had to be read from the database; of recalls beside this one too
 
 
 @record(frozen=True, slots=True, kw_only=True)

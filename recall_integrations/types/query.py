@@ -97,19 +97,12 @@ ROLES = (NEGATED, ENTITY, TIME, SESSION, IDENTIFIER, CORRECTED, RARE, STOP)  # o
 
 @record(frozen=True, slots=True, kw_only=True)
 class QueryToken:
-    """A word of the query and the parts it plays.
+    """A word of the query and the parts it plays."""
 
-    Args:
-        span: `(start, end)` in the query, in characters, end exclusive.
-        stem: stem by which lexical search looks for it.
-        roles: some of `ROLES`, in that order; empty for a plain content word.
-        rarity: idf in the scope as a share of the highest, in [0, 1]; `None` for words that are not looked for.
-    """
-
-    span: tuple[int, int]
-    stem: str
-    roles: tuple[str, ...] = ()
-    rarity: float | None = None
+    span: tuple[int, int]  # `(start, end)` in the query, in characters, end exclusive
+    stem: str  # by which lexical search looks for it
+    roles: tuple[str, ...] = ()  # some of `ROLES`, in that order; empty for a plain content word
+    rarity: float | None = None  # idf in the scope as a share of the highest, in [0, 1]; `None` = it is not looked for
 
 
 WHOLE, BEGINNING, END = "whole", "beginning", "end"  # part of a session
@@ -118,81 +111,49 @@ NOTHING, ABOUT, ALL = "", "about", "all"  # what a query asks of the talk, see `
 
 @record(frozen=True, slots=True, kw_only=True)
 class SessionRef:
-    """A session of the conversation (a thread) that a query asks for by its place.
+    """A session of the conversation (a thread) that a query asks for by its place."""
 
-    Args:
-        places: in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats". Empty
-            for the conversation as a whole, of which only a part is asked for.
-        part: `whole`, `beginning` or `end` of the session, or, without `places`, of the conversation.
-        numbered: whether it was said as a number ("session 16"), which may be the one in the thread's name.
-        span: `(start, end)` in the query, in characters, end exclusive.
-        confidence: in [0, 1].
-        found: the session of the scope, in words ("session 3 of 19"); empty where there is none such.
-        because: why there is none, or why it is this one where that is not plain; may be empty.
-    """
-
+    # in the order of the sessions: 1 = the first, -1 = the last; several for "our last three chats"; none for the
+    # conversation as a whole, of which only a part is asked for
     places: tuple[int, ...] = ()
-    part: str = WHOLE
-    numbered: bool = False
-    span: tuple[int, int] = (0, 0)
-    confidence: float = 1.0
-    found: str = ""
-    because: str = ""
+    part: str = WHOLE  # `whole`, `beginning` or `end` of the session, or, without `places`, of the conversation
+    numbered: bool = False  # whether it was said as a number ("session 16"), which may be the one in the thread's name
+    span: tuple[int, int] = (0, 0)  # `(start, end)` in the query, in characters, end exclusive
+    confidence: float = 1.0  # in [0, 1]
+    found: str = ""  # the session of the scope, in words ("session 3 of 19"); empty where there is none such
+    because: str = ""  # why there is none, or why it is this one where that is not plain; may be empty
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Identifier:
-    """A part of a query that means exactly itself.
+    """A part of a query that means exactly itself."""
 
-    Args:
-        text: the text as it stands in the query, without quotation marks.
-        kind: name of the `Kind` that found it.
-        span: `(start, end)` in the query, in characters, end exclusive: `query[start:end] == text`.
-        knowledge: `knowledge` of its `Kind`; follows from the kind and is not compared.
-    """
-
-    text: str
-    kind: str
-    span: tuple[int, int]
-    knowledge: bool = field(default=True, compare=False)
+    text: str  # as it stands in the query, without quotation marks
+    kind: str  # name of the `Kind` that found it
+    span: tuple[int, int]  # `(start, end)` in the query, in characters, end exclusive: `query[start:end] == text`
+    knowledge: bool = field(default=True, compare=False)  # of its `Kind`; follows from the kind and is not compared
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Router:
-    """The memories that a query is after. A bias, not a filter: what the mode leaves out may be the answer.
+    """The memories that a query is after. A bias, not a filter: what the mode leaves out may be the answer."""
 
-    Args:
-        mode: `knowledge` (chunks), `neural` (all other types) or `hybrid`.
-        reason: the rule that decided, in words; empty where nothing spoke.
-        graph_bias: whether memories linked to the entities of the query come first.
-        time_bias: whether newer memories, or those of the window, come first.
-    """
-
-    mode: str = "hybrid"
-    reason: str = ""
-    graph_bias: bool = False
-    time_bias: bool = False
+    mode: str = "hybrid"  # `knowledge` (chunks), `neural` (all other types) or `hybrid`
+    reason: str = ""  # the rule that decided, in words; empty where nothing spoke
+    graph_bias: bool = False  # whether memories linked to the entities of the query come first
+    time_bias: bool = False  # whether newer memories, or those of the window, come first
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class ConversationalVerdict:
-    """Verdict that BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is.
-
-    Args:
-        conversational: the verdict.
-        domain_signal: share of the words that are technical or stand in an identifier, in [0, 1].
-        stopword_ratio: share of the words that fill the sentence, in [0, 1]; question words do not.
-        has_code: whether there is an identifier, a quotation or a piece of code.
-        rare: the stems that the corpus knows as rare; looked up only where the rule would fire otherwise.
-        because: the values in words.
-    """
+    """Verdict that BM25 and keyword expansion have nothing to look for in a query. True where `conversational` is."""
 
     conversational: bool = False
-    domain_signal: float = 0.0
-    stopword_ratio: float = 0.0
-    has_code: bool = False
-    rare: tuple[str, ...] = ()
-    because: str = ""
+    domain_signal: float = 0.0  # share of the words that are technical or stand in an identifier, in [0, 1]
+    stopword_ratio: float = 0.0  # share of the words that fill the sentence, in [0, 1]; question words do not
+    has_code: bool = False  # whether there is an identifier, a quotation or a piece of code
+    rare: tuple[str, ...] = ()  # stems that the corpus knows as rare; looked up only where the rule would fire
+    because: str = ""  # the values in words
 
     def __bool__(self) -> bool:
         return self.conversational
@@ -200,23 +161,14 @@ class ConversationalVerdict:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Correction:
-    """A second reading of a word.
+    """A second reading of a word."""
 
-    Args:
-        word: the word of the query, in normal form.
-        stem: its stem, which no memory of the scope holds.
-        correction: the stem to look for as well.
-        spelling: spelling of that stem; the closest one to the word.
-        similarity: similarity of word and spelling, in [threshold, 1].
-        frequency: number of memories of the scope that hold `correction`.
-    """
-
-    word: str
-    stem: str
-    correction: str
-    spelling: str
-    similarity: float
-    frequency: int
+    word: str  # of the query, in normal form
+    stem: str  # of that word; no memory of the scope holds it
+    correction: str  # the stem to look for as well
+    spelling: str  # of that stem; the closest one to the word
+    similarity: float  # of word and spelling, in [threshold, 1]
+    frequency: int  # number of memories of the scope that hold `correction`
 
 
 @record(frozen=True, slots=True, kw_only=True)

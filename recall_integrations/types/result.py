@@ -34,21 +34,6 @@ class Contribution:
     note: str = ""
 
 
-_source, _rank, _score, _added, _note = (getattr(Contribution, f.name).__set__ for f in fields(Contribution))
-
-
-def contribution_of(values: tuple[str, int | None, float, float, str]) -> Contribution:
-    """Make a contribution from its fields in order: ten hits have some 150."""
-    made = object.__new__(Contribution)
-    source, rank, score, added, note = values
-    _source(made, source)
-    _rank(made, rank)
-    _score(made, score)
-    _added(made, added)
-    _note(made, note)
-    return made
-
-
 class Why(Protocol):
     """The source of a hit's reasons, when somebody reads them. It stays the same, and so do they."""
 

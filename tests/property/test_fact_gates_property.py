@@ -18,11 +18,9 @@ from recall_integrations.facts import sentences
 from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
 from recall_integrations.facts.slots import DEFAULT
-from recall_integrations.indexes import lexicon
-from recall_integrations.indexes.columns import STEPS, elliptic, replies_after
-from recall_integrations.indexes.lexicon import Lexicon, asks_when
+from recall_integrations.indexes.columns import SHORT, STEPS, TextColumns, replies_after
+from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.scope_view import Told
-from recall_integrations.text.analyser import words
 from tests.columns import TextRow, columns_of
 
 AT = datetime(2025, 6, 3, 12, tzinfo=timezone.utc)
@@ -95,15 +93,12 @@ def test_what_is_told_is_not_passed_over(texts_of: Callable[[], Iterator[str]], 
     assert sum(map(bool, whole)) > least
 
 
-DATES = (
-    "when When WHEN what which who how long ago date day month year was the is years dates 'day today whenever ｗhen é"
-)
-
-
-@settings(deadline=None)
-@given(st.lists(st.sampled_from(DATES.split()), max_size=7).map(" ".join))
-def test_a_query_that_asks_when_is_known(text: str) -> None:
-    assert asks_when(text) == lexicon._asks_when(words(text))
+def elliptic(columns: TextColumns, row: int) -> bool:
+    """Say whether a row answers another's question that is too short to name its subject."""
+    asking = int(columns.before[row])
+    if asking < 0 or not columns.questions[asking] or min(columns.actors[[row, asking]]) < 0:
+        return False
+    return bool(columns.actors[row] != columns.actors[asking] and columns.lengths[asking] < 2 * SHORT)
 
 
 @settings(deadline=None)
@@ -119,7 +114,7 @@ def test_replies_are_those_to_elliptic_questions(turns: list[tuple[str | None, s
     scope = columns_of(rows, Lexicon())
     at = [row for row in found if row < len(turns)]
     behind = [row + step for step in range(2, STEPS + 1) for row in at if row + step < len(turns)]
-    wanted = [row for row in dict.fromkeys(behind) if elliptic(scope, row) > 0 and row not in at]
+    wanted = [row for row in dict.fromkeys(behind) if elliptic(scope, row) and row not in at]
     none = np.asarray(at, dtype=np.int64)
     assert replies_after(scope, none, none, 100).tolist() == wanted
 

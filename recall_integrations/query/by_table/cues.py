@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import said
-from recall_integrations.query.by_table.wording import Match, Wording, wording
+from recall_integrations.query.by_table.wording import Match, wording
 from recall_integrations.types import MemoryType
 
-QUESTIONS = ("asking", "what", "doing", "courtesies", "thanks")
 _RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works", "lives", "married", "recommend")
 _INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
 
@@ -38,20 +38,16 @@ _KINDS: dict[str, Kind] = {
     "something": Kind(0.2),
 }
 OCCURRENCES = ("first", "last", "past")
-TYPES = (*_KINDS, *OCCURRENCES, "relations", "intents")
-
-
-def prepare(language: str) -> None:
-    """Make the patterns of a language, if it has tables."""
-    wording(language, "types", TYPES).prepare((*_KINDS, *OCCURRENCES))
-    wording(language, "questions", QUESTIONS).prepare(QUESTIONS)
-    _nested(language, "relations", _RELATIONS).prepare(_RELATIONS)
-    _nested(language, "intents", _INTENTS).prepare(_INTENTS)
+_ASKED = ("asking", "what", "doing", "courtesies", "thanks")
+types_of = partial(wording, section="types", known=(*_KINDS, *OCCURRENCES), values=("relations", "intents"))
+questions_of = partial(wording, section="questions", known=_ASKED)
+relations_of = partial(wording, section="types", part="relations", known=_RELATIONS)
+intents_of = partial(wording, section="types", part="intents", known=_INTENTS)
 
 
 def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
-    words, heard = wording(language, "types", TYPES), said(text).text
+    words, heard = types_of(language), said(text).text
     return summed(kind for name, kind in _KINDS.items() if words.says(name, heard))
 
 
@@ -65,34 +61,26 @@ def summed(kinds: Iterable[Kind]) -> tuple[float, tuple[MemoryType, ...], tuple[
 
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
     """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
-    words, read = wording(language, "types", TYPES), said(text)
+    words, read = types_of(language), said(text)
     return [read.span(*match) for match in words.found(which, read.text)]
 
 
 def relations(text: str, language: str | None) -> tuple[str, ...]:
     """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
-    words, heard = _nested(language, "relations", _RELATIONS), said(text).text
+    words, heard = relations_of(language), said(text).text
     found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
     return tuple(dict.fromkeys(name for _, name in found))
 
 
 def intents(text: str, language: str | None) -> frozenset[str]:
     """Return the names of `routing.INTENTS` that the query matches."""
-    words, heard = _nested(language, "intents", _INTENTS), said(text).text
+    words, heard = intents_of(language), said(text).text
     return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
-
-
-def _nested(language: str | None, name: str, known: tuple[str, ...]) -> Wording:
-    outer = wording(language, "types", TYPES)
-    if name not in outer.nested:
-        outer.nested[name] = Wording(outer.section.get(name) or {}, known, f"{outer.where}.{name}")
-    return outer.nested[name]
 
 
 def courtesies(text: str, language: str | None) -> list[Match]:
     """Return spans of words that only make a question polite: at its beginning, and at its end."""
-    words = wording(language, "questions", QUESTIONS)
-    read = said(text)
+    words, read = questions_of(language), said(text)
     spans: list[Match] = []
     at = 0
     for _ in range(4):
@@ -117,7 +105,7 @@ def no_keywords(text: str, language: str | None) -> list[Match]:
     """
     read = said(text)
     spans: list[Match] = []
-    asking, types = wording(language, "questions", QUESTIONS), wording(language, "types", TYPES)
+    asking, types = questions_of(language), types_of(language)
     spans += asking.found("asking", read.text)
     if asking.says("what", read.text):
         spans += asking.found("doing", read.text)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
@@ -34,14 +35,19 @@ WORDLIKE = regex(LETTER)
 
 _CUES = ("except", "without", "plain", "but", "orders", "after")
 _AROUND = ("around", "not_but")  # cues that have the term in them
-_VALUES = ("capitals", "spaces", "endings", "join_endings")  # that are no patterns
 _PHRASES = (
     *_CUES,
     *("idioms", "nobody", "negatives", "actions", "actions_behind", "openers"),  # what makes a cue something else
     *("determiners", "prepositions", "links", "joins", "stops", "stop_endings"),  # terms
     *("stops_before", "nouns", "trailing", "closers", "compounds"),
 )
-KNOWN = (*_PHRASES, *_AROUND, *_VALUES)
+words_of = partial(
+    wording,
+    section="negation",
+    known=(*_PHRASES, *_AROUND),
+    values=("capitals", "spaces", "endings", "join_endings"),
+    more=lambda _: {"term": r"([^?!;:。？！；：]{1,60}?)"},
+)
 CLAUSE_CHARS_MAX = 80  # looked at in front of a cue for another negation
 
 _QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in WESTERN_QUOTES.items()))
@@ -60,18 +66,6 @@ class _Cue(NamedTuple):
     start: int
     end: int
     term: Match | None = None  # of a cue around it
-
-
-def prepare(language: str) -> None:
-    """Make the patterns of a language, if it has tables."""
-    words = words_of(language)
-    words.prepare(_AROUND, lambda: _TERM_SLOT)
-    words.prepare(_PHRASES)
-
-
-def words_of(language: str | None) -> Wording:
-    """Return the phrases of a language; none if it has no tables."""
-    return wording(language, "negation", KNOWN)
 
 
 def excluded(text: str, language: str | None) -> list[Excluded]:
@@ -121,7 +115,7 @@ class _Reader:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in _AROUND:
-            for match in self.words.pattern(kind, lambda: _TERM_SLOT).finditer(self.text):
+            for match in self.words.pattern(kind).finditer(self.text):
                 term = next((span for span in match.regs[1:] if span != (-1, -1)), None)
                 if term:
                     yield _Cue(kind, match.start(), match.end(), term)
@@ -147,12 +141,9 @@ class _Reader:
         return _meets(cue.start, cue.start + 1, self.with_nobody)
 
     def _negated(self, start: int) -> bool:
-        before = _CLAUSE_END.split(self._sentence_before(start))[-1]
-        return self.words.says("negatives", before)
-
-    def _sentence_before(self, start: int) -> str:
-        first = max(0, start - CLAUSE_CHARS_MAX)
-        return re.split(r"[.?!。？！](?= |$)|[。？！]", self.text[first:start])[-1]
+        before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start]
+        sentence = re.split(r"[.?!。？！](?= |$)|[。？！]", before)[-1]
+        return self.words.says("negatives", _CLAUSE_END.split(sentence)[-1])
 
     def _acts(self, end: int) -> bool:
         """Say whether the thing done without is an action: "ohne zu fragen", "sin avisar"."""
@@ -205,9 +196,6 @@ class _Reader:
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
     return any(overlap((start, end), span) for span in spans)
-
-
-_TERM_SLOT = {"term": r"([^?!;:。？！；：]{1,60}?)"}
 
 
 # -- the bounds of a term ----------------------------------------------------------------------------------------------

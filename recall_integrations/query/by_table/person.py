@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from recall_integrations.languages.phrases import blanked, said
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 from recall_integrations.types.roles import Role
 
-KNOWN = tuple(
+_KNOWN = tuple(
     "i we not_me user_saying user_doing user_clause assistant_saying assistant_clause assistant_words not_asked "
     "user".split()
 )
+words_of = partial(wording, section="person", known=_KNOWN)
 SAYING, DOING, CLAUSE, ONLY = 4, 3, 2, 1  # ranks, see `query/asked_role.py`
 SENTENCES_MAX = 2  # without a question mark, that may still be one: "Remind me what you said. Thanks"
 MINE = 0.4  # strength of a question that only speaks of what is the asker's
@@ -22,16 +25,6 @@ _CUES: tuple[tuple[str, Role, int, float], ...] = (
     ("assistant_words", Role.ASSISTANT, CLAUSE, 0.8),
     ("i", Role.USER, ONLY, MINE),
 )
-
-
-def prepare(language: str) -> None:
-    """Make the patterns of a language, if it has tables."""
-    words_of(language).prepare(KNOWN)
-
-
-def words_of(language: str | None) -> Wording:
-    """Return the phrases of a language; none if it has no tables."""
-    return wording(language, "person", KNOWN)
 
 
 def first_person(text: str, language: str | None) -> Match | None:

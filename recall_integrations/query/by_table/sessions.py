@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, Said, alternatives, blanked, said
-from recall_integrations.query.by_table.wording import Match, Wording, wording
+from recall_integrations.query.by_table.wording import Match, Wording, listed, wording
 from recall_integrations.query.session_words import PLACES_MAX
 from recall_integrations.types.query import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
@@ -38,20 +39,33 @@ _FORMS = (
     _Form("last_time", 0.8),
 )
 _PLAIN = tuple("nouns said we_said foreign narrowed topic excused talk said_then last before_last".split())
-KNOWN = (*_PLAIN, *(form.name for form in _FORMS), "ordinals", "digits", "numbers")
 
 
-def prepare(language: str) -> None:
-    """Make the patterns of a language, if it has tables."""
-    words = wording(language, "sessions", KNOWN)
-    words.prepare((form.name for form in _FORMS), lambda: _slots(words))
-    words.prepare(_PLAIN)
+def _slots(words: Wording) -> dict[str, str]:
+    ordinals, numbers = (
+        [p for value in (words.section.get(name) or {}).values() for p in listed(value, words.where)]
+        for name in ("ordinals", "numbers")
+    )
+    places = [*ordinals, *words.phrases("digits"), *words.phrases("last"), *words.phrases("before_last")]
+    return {
+        "noun": alternatives(words.phrases("nouns"), words.slots),
+        "place": f"({alternatives(places, words.slots)})",
+        "number": f"({alternatives([*numbers, '#'], words.slots)})",
+    }
+
+
+words_of = partial(
+    wording,
+    section="sessions",
+    known=(*_PLAIN, *(form.name for form in _FORMS)),
+    values=("ordinals", "digits", "numbers"),
+    more=_slots,
+)
 
 
 def read_session(text: str, language: str | None) -> SessionRef | None:
     """Return the session that `text` asks for, by the first form that matches; `None` if the language has no tables."""
-    words = wording(language, "sessions", KNOWN)
-    read = said(text)
+    words, read = words_of(language), said(text)
     named = words.says("nouns", read.text) or words.says("last_time", read.text)
     for form in _FORMS:
         if not named and form.name not in ("numbered", "ago"):
@@ -69,7 +83,7 @@ def read_session(text: str, language: str | None) -> SessionRef | None:
 
 
 def _found(words: Wording, name: str, text: str) -> Iterator[tuple[tuple[int, ...], Match]]:
-    for match in words.pattern(name, lambda: _slots(words)).finditer(text):
+    for match in words.pattern(name).finditer(text):
         places = _places(words, name, next((g for g in match.groups() if g is not None), None))
         if places is not None:
             yield places, match.span()
@@ -101,20 +115,9 @@ def _value(words: Wording, table: str, given: str) -> int:
         return int(digits[0])
     known = words.section.get(table) or {}
     for value in known:
-        if words.pattern_of(f"{table}.{value}", known[value]).fullmatch(given):
+        if words.pattern(f"{table}.{value}", known[value]).fullmatch(given):
             return int(value)
     return 0
-
-
-def _slots(words: Wording) -> dict[str, str]:
-    ordinals = [p for value in (words.section.get("ordinals") or {}).values() for p in words.listed(value)]
-    numbers = [p for value in (words.section.get("numbers") or {}).values() for p in words.listed(value)]
-    places = [*ordinals, *words.phrases("digits"), *words.phrases("last"), *words.phrases("before_last")]
-    return {
-        "noun": alternatives(words.phrases("nouns"), words.slots),
-        "place": f"({alternatives(places, words.slots)})",
-        "number": f"({alternatives([*numbers, '#'], words.slots)})",
-    }
 
 
 def _excused(words: Wording, text: str, start: int, end: int) -> bool:
@@ -146,8 +149,7 @@ def talk(text: str, language: str | None, taken: list[Match], *, session: bool) 
 
     `taken` are spans of its dates, its session, its courtesies and the entities that it names.
     """
-    words = wording(language, "sessions", KNOWN)
-    read = said(text)
+    words, read = words_of(language), said(text)
     left = blanked(read.text, read.within(taken))
     speaks = words.says("said", left)
     rest = blanked(left, words.found("talk", left))

@@ -20,16 +20,23 @@ _SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
 class Wording:
     """The lists of one section of a table file, each compiled when it is first asked for.
 
-    A name that is not `known` would have no effect, and raises `InvalidArgument`; `where` says where it stands.
+    A name that is neither a list that is `known`, nor one of the `values` that are no phrases, would have no effect,
+    and raises `InvalidArgument`; `where` says where it stands. `more` makes slots besides those of the section.
     """
 
-    def __init__(self, section: Mapping[str, Any], known: Iterable[str], where: str) -> None:
-        self.section = section
-        allowed = {*known, "words"}
+    def __init__(
+        self,
+        section: Mapping[str, Any],
+        known: Iterable[str],
+        where: str,
+        values: Iterable[str] = (),
+        more: Callable[[Wording], Slots] = lambda _: {},
+    ) -> None:
+        self.section, self._known, self._more = section, tuple(known), more
+        allowed = {*self._known, *values, "words"}
         if unknown := ", ".join(sorted(set(map(str, section)) - allowed)):
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
-        self.nested: dict[str, Wording] = {}
         self._patterns: dict[str, re.Pattern[str]] = {}
 
     @cached_property
@@ -44,27 +51,21 @@ class Wording:
         """Return the phrases under a name; none if it is left out."""
         return listed(self.section.get(name) or [], f"{self.where}.{name}")
 
-    def pattern(self, name: str, more: Callable[[], Slots] | None = None) -> re.Pattern[str]:
-        """Compile all phrases under a name into one pattern; `more` slots are asked for when it is made."""
+    @cached_property
+    def _slots(self) -> Slots:
+        return {**self.slots, **self._more(self)}
+
+    def pattern(self, name: str, value: Any = None) -> re.Pattern[str]:
+        """Compile the phrases under a name into one pattern; those of a `value` inside the section, if one is given."""
         if name not in self._patterns:
-            slots = self.slots if more is None else {**self.slots, **more()}
-            self._patterns[name] = pattern(self.phrases(name), slots) or _NEVER  # without phrases it matches nothing
+            phrases = self.phrases(name) if value is None else listed(value, self.where)
+            self._patterns[name] = pattern(phrases, self._slots) or _NEVER  # without phrases it matches nothing
         return self._patterns[name]
 
-    def pattern_of(self, name: str, value: Any) -> re.Pattern[str]:
-        """Compile the phrases of a value inside the section into one pattern, kept under a name of its own."""
-        if name not in self._patterns:
-            self._patterns[name] = pattern(self.listed(value), self.slots) or _NEVER
-        return self._patterns[name]
-
-    def prepare(self, names: Iterable[str], more: Callable[[], Slots] | None = None) -> None:
-        """Compile the patterns under these names now, not when a query asks for them."""
-        for name in names:
-            self.pattern(name, more)
-
-    def listed(self, value: Any) -> list[str]:
-        """Return the phrases of a value inside the section."""
-        return listed(value, self.where)
+    def prepare(self) -> None:
+        """Compile all lists now, not when a query asks for them."""
+        for name in self._known:
+            self.pattern(name)
 
     def found(self, name: str, text: str) -> Iterator[Match]:
         """Yield the spans of the phrases under a name, in order."""
@@ -91,10 +92,11 @@ def listed(value: Any, where: str) -> list[str]:
 
 
 @lru_cache(maxsize=256)
-def wording(language: str | None, section: str, known: tuple[str, ...]) -> Wording:
-    """Return a section of a language; if there are no tables for it, an empty one, which finds nothing."""
+def wording(language: str | None, section: str, known: tuple[str, ...], part: str = "", **more: Any) -> Wording:
+    """Return a section of a language, or a part of one; without tables an empty one. `more` is as for `Wording`."""
     content = getattr(tables(language), section) if language in READ else {}
-    return Wording(content, known, f"{language}.yaml: `{section}`")
+    content, name = (content.get(part) or {}, f".{part}") if part else (content, "")
+    return Wording(content, known, f"{language}.yaml: `{section}`{name}", **more)
 
 
 def sentences(read: Said) -> list[tuple[int, int, bool]]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final
 
-from recall_integrations.patterns import regex
 from recall_integrations.query.entities.cascade import (
     SURE,
     Cascade,
@@ -18,10 +17,10 @@ from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import Entity, Phrase, State, at, is_cjk, key_of, names_behind
 from recall_integrations.records import record
 from recall_integrations.text import WORD_CHARS_MAX, Token, language_of
+from recall_integrations.text.analyser import words
 from recall_integrations.types import EntityRef
 
 QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
-_PLAIN = regex(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings
 
 
@@ -101,8 +100,7 @@ class EntityIndex:
             return False
         if not text.isascii() or "+" in text or "#" in text or language_of(text) is not None:
             return True
-        words = (word[:-2] if word[-2:] == "'s" else word for word in _PLAIN.findall(text.lower()))
-        return not self.state.lengths.keys().isdisjoint([word[:WORD_CHARS_MAX] for word in words])
+        return not self.state.lengths.keys().isdisjoint(words(text))
 
     def mentions(self, text: str) -> list[Mention]:
         """Return the certain places where a stored text names known entities, in order; no misspellings.

@@ -203,7 +203,8 @@ class TrigramIndex:
             grams.append((sum(map(len, lists)), gram, lists))
         grams.sort(key=lambda entry: entry[:2])
         chosen = grams[: 3 * edits + 1]
-        found = {swapped for i in range(length - 1) if (swapped := _swapped(word, i)) in words}
+        swaps = (word[:i] + word[i + 1] + word[i] + word[i + 2 :] for i in range(length - 1))
+        found = words.intersection(swaps)
         room = CANDIDATES_MAX
         for size, _, lists in chosen:
             if size > room:
@@ -216,10 +217,6 @@ class TrigramIndex:
 def is_searchable(word: str) -> bool:
     """Say whether a word can be taken for a misspelt other one."""
     return LETTERS_MIN <= len(word) <= LETTERS_MAX and sum(map(str.isalpha, word)) >= LETTERS_MIN - 1
-
-
-def _swapped(word: str, i: int) -> str:
-    return word[:i] + word[i + 1] + word[i] + word[i + 2 :]
 
 
 def _digits(word: str) -> str:

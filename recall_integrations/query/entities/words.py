@@ -268,26 +268,21 @@ GIVEN_WORDS = word_set(
     """
 )
 
-_WORDS = word_set(_ORDINARY) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS
-_STEMS = frozenset(stemmed(_WORDS))
+ORDINARY_WORDS = word_set(_ORDINARY) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS  # as listed, without their inflections
+_STEMS = frozenset(stemmed(ORDINARY_WORDS))
 _STEM_CHARS_MIN = 3
 _INFLECTED_CHARS_MIN = 5  # shorter words that merely share a stem are names: "Anna" is no inflection of "an"
-
-
-def ordinary_words() -> frozenset[str]:
-    """Return the ordinary words as they are listed, without their inflections."""
-    return frozenset(_WORDS)
 
 
 @lru_cache(maxsize=8_192)
 def is_ordinary(word: str) -> bool:
     """Say whether a normal form is an ordinary English word, an inflection of one, a lone letter or a number."""
-    if word in _WORDS or len(word) < 2 or not any(c.isalpha() for c in word):
+    if word in ORDINARY_WORDS or len(word) < 2 or not any(c.isalpha() for c in word):
         return True
     if not word.isascii():
         return False
     if len(word) < _INFLECTED_CHARS_MIN:
-        return len(word) > _STEM_CHARS_MIN and word.endswith("s") and word[:-1] in _WORDS
+        return len(word) > _STEM_CHARS_MIN and word.endswith("s") and word[:-1] in ORDINARY_WORDS
     root = stem(word)
     return len(root) >= _STEM_CHARS_MIN and root in _STEMS
 

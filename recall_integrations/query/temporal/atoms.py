@@ -257,12 +257,9 @@ def _written(atom: DateToken, cls: str, change: str | None, values: Mapping[str,
     if change == "month":
         return MONTHS[value - 1] if 1 <= value <= 12 else None
     if change == "ord" or cls == "ordinal":
-        return f"{value}{_suffix(value)}"
+        ending = "th" if 10 < value % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
+        return f"{value}{ending}"
     return str(value)
-
-
-def _suffix(value: int) -> str:
-    return "th" if 10 < value % 100 < 14 else {1: "st", 2: "nd", 3: "rd"}.get(value % 10, "th")
 
 
 class Lexicon:

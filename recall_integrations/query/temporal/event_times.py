@@ -307,11 +307,6 @@ def _away(unit: str, near: float, far: float, today: datetime) -> Place | None:
 _REL = {"last": -1, "this past": -1, "this": 0, "next": 1, "this coming": 1}
 
 
-def _of_week(match: re.Match[str], _tense: int, today: datetime) -> Place | None:
-    week = unit_shifted(today, "week", _REL[match["ow_rel"]], _MONDAY)
-    return _of(one_day(week.start + WEEKDAY[match["ow_day"]] * DAY), SURE)
-
-
 def _before_last(match: re.Match[str], _tense: int, today: datetime) -> Place | None:
     unit = match["bl"]
     if unit in WEEKDAY:
@@ -458,7 +453,9 @@ _PLACES: dict[str, Callable[[re.Match[str], int, datetime], Place | None]] = {
     "today": lambda said, _, today: _shifted(today, -1 if said[0].startswith("last") else 0),
     "ago": _ago,
     "ahead": _ahead,
-    "of_week": _of_week,
+    "of_week": lambda said, _, today: _shifted(
+        unit_shifted(today, "week", _REL[said["ow_rel"]], _MONDAY).start, WEEKDAY[said["ow_day"]]
+    ),
     "before_last": _before_last,
     "after_next": lambda said, _, today: _of(unit_shifted(today, said["an"], 2, _MONDAY)),
     "rel": _rel,

@@ -235,7 +235,7 @@ def subject_match(match: Match) -> Values:
     if not len(some) or not len(match.near):
         return match.nothing
     lengths = match.lengths_at[1, some]
-    replies = np.minimum(np.maximum(2 - lengths / np.float32(SHORT), 0), 1)  # as `replies.elliptic`
+    replies = np.minimum(np.maximum(2 - lengths / np.float32(SHORT), 0), 1)
     replies *= (actors[0, some] >= 0) & (actors[1, some] >= 0)
     replies *= 1 - match.asking_share.take(some)  # who asks back does not answer
     short = replies.nonzero()[0]

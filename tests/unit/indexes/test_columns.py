@@ -36,7 +36,6 @@ def test_words_lengths_and_questions():
     ]
     assert columns.starts.tolist() == [0, 3, 3, 6]
     assert columns.questions.tolist() == [True, False, False]
-    assert np.isclose(columns.mean_log_length, np.log1p([3, 0, 3]).mean())
 
 
 def test_question_marks_of_other_scripts_count():
@@ -143,5 +142,5 @@ def test_the_buffers_grow():
 
 def test_an_empty_scope():
     columns = ColumnsBuilder(Lexicon()).snapshot()
-    assert columns.size == 0 and columns.mean_log_length == 0
+    assert columns.size == 0
     assert columns.previous(np.asarray([-1])).tolist() == [-1]

@@ -67,7 +67,6 @@ def meaning(columns: TextColumns, keep: np.ndarray) -> dict[str, Any]:
             for n, codes in columns.actor_words.items()
         },
         "kind": columns.kind,
-        "mean": columns.mean_log_length,
         "holding": {
             t: ([place[int(r)] for r in found], counts.tolist()) for t, (found, counts) in held.items() if len(found)
         },

@@ -239,7 +239,7 @@ def test_counting_all_at_once_is_counting_one_after_the_other(given_rows: list[t
         part = slice(row, row + 1)
         counter.add(threads[part], actors[part], roles[part], lengths[part])
     counted_all = KindCounter.counted(threads, actors, roles, lengths)
-    read = KindCounter.of(counted_all)
+    read = KindCounter(counted_all)
     assert read.kind() == counter.kind()
     for other in (read, counter):
         other.add(threads[::2], actors[::2], roles[::2], lengths[::2])

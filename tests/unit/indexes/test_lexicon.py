@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.indexes.lexicon import Lexicon, asks_when, content_words, shared
-from recall_integrations.text import STOP_WORDS
+from recall_integrations.indexes.lexicon import Lexicon, asks_when, shared
+from recall_integrations.text import STOP_WORDS, content
 
 
 def test_content_words_keep_order_and_repeats():
-    assert content_words("The budget of Sarah's budget") == ["budget", "sarah", "budget"]
+    assert content("The budget of Sarah's budget") == ["budget", "sarah", "budget"]
 
 
 def test_ids_are_stable_and_follow_the_order_of_arrival():
@@ -65,7 +65,7 @@ def test_cosines_agree_with_the_vectors():
     ids = lexicon.ids_of(["dog", "puppy", "invoice"])
     asked = ["dog", "finance"]
     found = lexicon.cosines(ids, asked)
-    np.testing.assert_allclose(found, lexicon.vectors_of(asked) @ lexicon.vectors(ids).T, atol=1e-5)
+    np.testing.assert_allclose(found, lexicon.vectors(lexicon.ids_of(asked)) @ lexicon.vectors(ids).T, atol=1e-5)
     assert found[0].argmax() == 0
 
 
@@ -83,10 +83,11 @@ def test_a_cosine_is_the_same_whatever_else_the_lexicon_holds():
 
 def test_words_of_a_query_are_not_added():
     lexicon = Lexicon()
-    lexicon.ids_of(["budget"])
-    vectors = lexicon.vectors_of(["budget", "strangeness"])
+    ids = lexicon.ids_of(["budget"])
+    cosines = lexicon.cosines(ids, ["budget", "strangeness"])
     assert len(lexicon) == 1
-    assert np.vecdot(vectors, bundled().embed_documents(["budget", "strangeness"])).min() > 0.999
+    vectors = bundled().embed_documents(["budget", "strangeness"])
+    np.testing.assert_allclose(cosines, vectors @ vectors[:1].T, atol=5e-3)
 
 
 def test_the_buffers_grow():

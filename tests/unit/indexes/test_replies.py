@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.indexes.columns import TextColumns, elliptic, replies_after
+from recall_integrations.indexes.columns import TextColumns, replies_after
 from recall_integrations.indexes.lexicon import Lexicon
 from tests.columns import TextRow, columns_of
 
@@ -25,24 +25,23 @@ def after(scope: TextColumns, *rows: int, known: tuple[int, ...] = (), limit: in
 
 
 @pytest.mark.parametrize(
-    ("asker", "question", "worth"),
+    ("asker", "question", "replies"),
     [
-        ("Sam", "How many?", 1),
-        ("Sam", "How many.", 0),  # asks nothing
-        ("Priya", "How many?", 0),  # asks herself
-        (None, "How many?", 0),  # nobody knows who asks
-        ("Sam", f"{LONG}?", 0),  # says what it is about
-        ("Sam", "one1 two2 three3 four4 five5 six6 seven7 eight8 nine9?", 0.5),
+        ("Sam", "How many?", [2]),
+        ("Sam", "How many.", []),  # asks nothing
+        ("Priya", "How many?", []),  # asks herself
+        (None, "How many?", []),  # nobody knows who asks
+        ("Sam", f"{LONG}?", []),  # says what it is about
+        ("Sam", "one1 two2 three3 four4 five5 six6 seven7 eight8 nine9?", [2]),
     ],
 )
-def test_a_reply_answers_a_short_question_of_another(asker: str | None, question: str, worth: float) -> None:
-    scope = columns((asker, question), ("Priya", "Eleven"))
-    assert [elliptic(scope, row) for row in range(2)] == pytest.approx([0, worth])
+def test_a_reply_answers_a_short_question_of_another(asker: str | None, question: str, replies: list[int]) -> None:
+    scope = columns(("Priya", "My tomatoes thrive"), (asker, question), ("Priya", "Eleven"))
+    assert after(scope, 0) == replies
 
 
 def test_without_threads_nothing_is_a_reply() -> None:
     scope = columns(("Sam", "How many?"), ("Priya", "Eleven"), ("Priya", "Yes"), thread=None)
-    assert [elliptic(scope, row) for row in range(3)] == [0, 0, 0]
     assert after(scope, 0) == []
 
 

@@ -10,10 +10,9 @@ from sqlalchemy import delete, select, update
 from recall_integrations.database import schema
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words
-from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import language_of, stems
+from recall_integrations.text import content, language_of, stems
 from recall_integrations.types import Memory, Scope, indexed_text
 
 OpenStore = Callable[..., MemoryStore]
@@ -39,11 +38,6 @@ def stored(store: MemoryStore) -> dict[tuple[int, int], str]:
     with store.engine.connect() as connection:
         rows = connection.execute(select(w.scope_id, w.num, w.words).order_by(w.num))
         return {(int(scope_id), int(num)): str(found) for scope_id, num, found in rows}
-
-
-@given(texts)
-def test_cut_gives_the_content_words(said: str) -> None:
-    assert words.cut(said) == content_words(said)
 
 
 def test_what_a_row_holds() -> None:
@@ -76,7 +70,7 @@ def test_what_a_row_holds() -> None:
     ],
 )
 def test_which_words_are_asked(said: str, asked: str) -> None:
-    found, flags = words.cut(said), asked_words(said)
+    found, flags = content(said), asked_words(said)
     assert [word for word, flag in zip(found, flags, strict=True) if flag] == asked.split()
 
 
@@ -84,8 +78,7 @@ def test_which_words_are_asked(said: str, asked: str) -> None:
 @given(sentences)
 def test_every_word_is_asked_or_not(said: str) -> None:
     flags = asked_words(said)
-    assert len(flags) == len(content_words(said))
-    assert asked_words(said, words.cut) == flags
+    assert len(flags) == len(content(said))
     kept = flags[:WORDS_MAX]
     assert words.unpacked([words.to_row(1, 1, said)["asked"]], [len(kept)]).tolist() == kept
 

@@ -19,7 +19,7 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import SECTIONS
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.by_table import cues, negation, person, sessions
-from recall_integrations.query.by_table.wording import Wording, listed, wording
+from recall_integrations.query.by_table.wording import Wording, listed
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
@@ -222,11 +222,11 @@ def test_explanations_name_the_language() -> None:
 # -- tables ----------------------------------------------------------------------------------------------------------
 
 _LISTS = {
-    "negation": negation.KNOWN,
-    "person": person.KNOWN,
-    "questions": cues.QUESTIONS,
-    "types": cues.TYPES,
-    "sessions": sessions.KNOWN,
+    "negation": negation.words_of,
+    "person": person.words_of,
+    "questions": cues.questions_of,
+    "types": cues.types_of,
+    "sessions": sessions.words_of,
 }
 
 
@@ -234,8 +234,7 @@ _LISTS = {
     ("code", "section"), [(code, name) for name in _LISTS for code in READ if getattr(tables(code), name)]
 )
 def test_every_phrase_of_every_table_can_be_read(code: str, section: str) -> None:
-    words = wording(code, section, _LISTS[section])
-    slots = {"term": "(x)", "noun": "n", "place": "(p)", "number": "(1)"}
+    words = _LISTS[section](code)
     lists = [
         n
         for n in words.section
@@ -243,12 +242,12 @@ def test_every_phrase_of_every_table_can_be_read(code: str, section: str) -> Non
     ]
     assert all(words.phrases(name) for name in lists)
     for name in lists:
-        assert Wording(words.section, _LISTS[section], code).pattern(name, lambda: slots) is not None
+        assert words.pattern(name) is not None
 
 
 def test_an_entry_that_no_reader_asks_for_is_an_error() -> None:
     with pytest.raises(InvalidArgument, match=r"xx.*exept.*known: .*except"):
-        Wording({"exept": ["außer"]}, negation.KNOWN, "xx")
+        Wording({"exept": ["außer"]}, ("except", "without"), "xx")
 
 
 def test_lists_are_texts_or_lists() -> None:

@@ -10,7 +10,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.query import warming
 from recall_integrations.query.by_table import cues, negation, person, sessions
-from recall_integrations.query.by_table.wording import Wording, wording
+from recall_integrations.query.by_table.wording import Wording
 
 GERMAN = (
     "Der Arzt sagt, ich darf keine Erdnüsse essen",
@@ -51,8 +51,8 @@ def test_no_query_has_to_make_a_pattern_afterwards(language: str, monkeypatch: p
     cues.intents(text, language)
     cues.courtesies(text, language)
     cues.no_keywords(text, language)
-    for section, known in (("negation", negation.KNOWN), ("sessions", sessions.KNOWN), ("person", person.KNOWN)):
-        words = wording(language, section, known)
+    for section, read in (("negation", negation), ("sessions", sessions), ("person", person)):
+        words = read.words_of(language)
         if not getattr(tables(language), section):
             assert not words.section
             continue

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
-from recall_integrations.indexes.word_rows import cut
 from recall_integrations.text import content, stems, tokenize
 from recall_integrations.text.by_language import placed
 from recall_integrations.text.signs import is_signed, signs, unsigned, with_signs, words_with_signs
@@ -49,7 +48,7 @@ def test_a_sign_stands_beside_its_plain_word_at_its_place() -> None:
     assert [token.word for token in read] == "use c c++ at 18 5 -18.5 ° c".split()
     assert [text[t.start : t.end] for t in read if is_signed(t.word)] == ["C++", "-18.5", "°"]
     assert words_with_signs(text) == [token.word for token in read]
-    assert cut(text) == content(text) == [p.token.word for p in placed(text)] and "c++" in stems(text)
+    assert content(text) == [p.token.word for p in placed(text)] and "c++" in stems(text)
 
 
 def test_what_a_signed_word_is_not() -> None:

@@ -14,7 +14,6 @@ from recall_integrations.types import (
     Highlight,
     Hit,
     Memory,
-    contribution_of,
     hit_explained_later,
     hit_like,
     hit_marked_later,
@@ -115,11 +114,6 @@ def test_threads_may_read_one_at_once() -> None:
         for thread in threads:
             thread.join()
         assert found == [("says: deploy", (PART,))] * 4
-
-
-def test_a_contribution_from_its_values_is_one() -> None:
-    assert contribution_of(("lexical", 1, 2.5, 0.5, "")) == PART
-    assert pickle.loads(pickle.dumps(contribution_of(("lexical", 1, 2.5, 0.5, "")))) == PART
 
 
 class Marks:

@@ -11,10 +11,9 @@ import pytest
 from recall_integrations.arms import second_hop as module
 from recall_integrations.arms.document_names import keys_of
 from recall_integrations.arms.second_hop import NamePostings, documents, text_of
-from recall_integrations.indexes.lexicon import content_words
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import stem, stems
+from recall_integrations.text import content, stem, stems
 from recall_integrations.types import Memory, Scope
 
 WORDS = "amber lantern kestrel harbour priya raman sam henrietta winter ferry".split()
@@ -37,7 +36,7 @@ def ask(holders: NamePostings, view: ScopeView, *names: str, most: int = MANY) -
     lexicon = text_of(view).lexicon
     table = np.full((len(names), 3), -1, dtype=np.int32)
     for i, name in enumerate(names):
-        own = [lexicon.stem_of(stem(word)) for word in content_words(name)]
+        own = [lexicon.stem_of(stem(word)) for word in content(name)]
         table[i, : len(own)] = own
     which, rows = holders.find(view, keys_of(table), most)
     pairs = list(zip(which.tolist(), rows.tolist(), strict=True))

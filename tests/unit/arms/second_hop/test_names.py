@@ -11,8 +11,8 @@ from recall_integrations.arms.document_names import (
     said_in,
     says,
 )
-from recall_integrations.indexes.lexicon import Lexicon, content_words
-from recall_integrations.text import stem
+from recall_integrations.indexes.lexicon import Lexicon
+from recall_integrations.text import content, stem
 
 
 def sure(text: str) -> list[str]:
@@ -140,7 +140,7 @@ def test_words_that_say_nothing_are_no_names_in_their_language() -> None:
 
 def test_the_words_of_a_name_are_those_of_its_text() -> None:
     lexicon = Lexicon()
-    lexicon.ids_of(content_words(SPANISH))
+    lexicon.ids_of(content(SPANISH))
     before = len(lexicon)
     said = said_in(SPANISH, lexicon)
     assert len(lexicon) == before
