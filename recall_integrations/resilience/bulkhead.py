@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
@@ -25,28 +25,6 @@ IDLE_SECONDS = 60.0  # a thread without work ends after that
 
 class Busy(RuntimeError):
     """The error that no further call may begin."""
-
-
-class Threads(Protocol):
-    """Runs the calls of a component."""
-
-    @property
-    def active(self) -> int:
-        """Number of calls that somebody waits for."""
-        ...
-
-    @property
-    def hanging(self) -> int:
-        """Number of calls that were given up and have not returned."""
-        ...
-
-    def submit(self, call: Callable[..., T], *args: object) -> Future[T]:
-        """Start the call; the future holds its result, whatever it raised, or `Busy`."""
-        ...
-
-    def give_up(self, future: Future[Any]) -> None:
-        """Note that nobody waits for this call any more."""
-        ...
 
 
 @record(slots=True, eq=False)
