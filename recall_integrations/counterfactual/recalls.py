@@ -32,19 +32,10 @@ class Without:
 
     def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
         self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
+        self.name, self.version = ranker.name, ranker.version
         self.known: FeatureSet = known_of(ranker)
         # Name and version select the shipped calibration: scores stay comparable with those of the whole sum.
         self.calibration = getattr(ranker, "calibration", None)
-
-    @property
-    def name(self) -> str:
-        """Name of the ranker that it stands for."""
-        return self._ranker.name
-
-    @property
-    def version(self) -> str:
-        """Version of the ranker that it stands for."""
-        return self._ranker.version
 
     def score(self, features: Features) -> Ranking:
         """Return the sum without the terms of these features."""
@@ -64,11 +55,9 @@ class Unread(Stage):
         self._rules = frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Say whether the query was read."""
         return state.parsed is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Change `parsed` and `unread`."""
         parsed = state.query
         if "names" in self._rules:
             parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
@@ -90,11 +79,9 @@ class Unplanned(Stage):
         self._arms, self._rules = frozenset(arms), frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Say whether there is a plan."""
         return state.planned is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Change `planned`."""
         plan, rules = state.plan, self._rules
         plan = replace(
             plan,
@@ -118,7 +105,6 @@ class Places(Stage):
         self.of: dict[str, int] = {}
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Note the places; return the state as it is."""
         ids = state.scope.ids
         rows = state.candidates.rows[:PLACES_MAX].tolist()
         self.of = {ids[row]: place for place, row in enumerate(rows, start=1)}
@@ -347,9 +333,7 @@ def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
         "reached": less is not None,
         "effect": one.effect,
         "summary": one.summary,
-        "degraded": [
-            {"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in (() if less is None else less.degraded)
-        ],
+        "degraded": [asdict(problem) for problem in (() if less is None else less.degraded)],
         "moves": [
             {
                 **asdict(move),
