@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -229,8 +229,7 @@ class RecallClient(OptimizedRecallRetriever):
     ) -> Any:
         remote = self.remote
         given = None if body is None else {key: value for key, value in body.items() if value is not None}
-        writes: Callable[[float], Mapping[str, Any]] | None = None if given is None else lambda _left: given
-        asked = Asked(method=method, path=path, body=writes, params=params or {}, seconds=remote.timeout)
+        asked = Asked(method=method, path=path, body=given, params=params or {}, seconds=remote.timeout)
         found = remote.wire.ask(asked)
         if not isinstance(found, dict):
             raise ServerError(f"{remote.wire.address} does not answer as a recall server does. Is that its address?")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
@@ -102,10 +101,10 @@ class RemoteStore:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, `(n, dimensions)`."""
-        body = {"texts": list(texts)}
-        found = self._wire.ask(Asked(method="POST", path="/embed", body=lambda _left: body, seconds=self._timeout))
+        given = list(texts)
+        found = self._wire.ask(Asked(method="POST", path="/embed", body={"texts": given}, seconds=self._timeout))
         with understood(self._wire.address):
-            return np.asarray(found["vectors"], dtype=np.float32).reshape(len(body["texts"]), -1)
+            return np.asarray(found["vectors"], dtype=np.float32).reshape(len(given), -1)
 
 
 class RemoteOptimizer(QueryOptimizer):
@@ -163,16 +162,14 @@ class RemoteOptimizer(QueryOptimizer):
 
     def _asked(self, query: str, given: Mapping[str, Any], watch: Step | None) -> Asked:
         body, budget = body_of(query, **given), given.get("time_budget_ms")
-        began = time.monotonic()
 
-        def written(_left: float) -> Mapping[str, Any]:
-            if budget is None:
-                return body
-            return {**body, "time_budget_ms": max(1.0, float(budget) - (time.monotonic() - began) * 1e3)}
+        def budgeted(left: float) -> Mapping[str, Any]:
+            return {**body, "time_budget_ms": max(1.0, (left - GRACE_S) * 1e3)}
 
         seconds = self.timeout if budget is None else float(budget) / 1e3 + GRACE_S
         path = "/recall/record" if watch is None else "/recall/record/stream"
         events = None if watch is None else _Steps(watch)
+        written = body if budget is None else budgeted
         return Asked(method="POST", path=path, body=written, seconds=seconds, events=events)
 
     def _read(self, reply: Any) -> RecallResult:
@@ -231,7 +228,7 @@ class RemoteOptimizer(QueryOptimizer):
             body["scope"] = scope_data(checked_scope(scope))
         if now is not None:
             body["now"] = time_data(now, "now")
-        reply = self.wire.ask(Asked(method="POST", path="/feedback", body=lambda _left: body, seconds=self.timeout))
+        reply = self.wire.ask(Asked(method="POST", path="/feedback", body=body, seconds=self.timeout))
         with understood(self.wire.address):
             gains = {
                 parse_scope(where): {str(one): float(gain) for one, gain in of_ids.items()}
