@@ -14,7 +14,7 @@ TOP = "modules beside the rooms"
 BUDGET = {
     "adapters": 2_490,
     "arms": 1_790,
-    "config": 2_210,
+    "config": 2_120,
     "console": 3_900,
     "counterfactual": 490,
     "database": 2_650,
@@ -37,7 +37,7 @@ BUDGET = {
     "reranking": 630,
     "resilience": 1_370,
     "rewriting": 650,
-    "serving": 4_500,
+    "serving": 4_490,
     "store": 13_510,
     "text": 1_500,
     "types": 2_920,
