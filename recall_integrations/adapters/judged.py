@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
+
+from cachetools import FIFOCache
 
 from recall_integrations.adapters.shapes import RESULT
 from recall_integrations.errors import InvalidArgument, NotFound
@@ -25,8 +26,7 @@ class Runs:
     """The results of the last runs of callbacks, by the ids of a run, its parent and its trace. Threads share it."""
 
     def __init__(self, most: int = RUNS_MAX) -> None:
-        self._most = most
-        self._results: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._results: FIFOCache[str, tuple[str, ...]] = FIFOCache(most)  # what is noted anew goes last
         self._lock = threading.Lock()
 
     def note(self, manager: Any, result_id: str) -> None:
@@ -36,9 +36,7 @@ class Runs:
         ids = dict.fromkeys(str(one) for one in (own, manager.parent_run_id, *traces) if one is not None)
         with self._lock:
             for one in ids:
-                self._results[one] = (*self._results.pop(one, ()), result_id)[-OF_RUN_MAX:]
-            while len(self._results) > self._most:
-                self._results.popitem(last=False)
+                self._results[one] = (*self._results.get(one, ()), result_id)[-OF_RUN_MAX:]
 
     def of(self, run_id: object) -> str | None:
         """Return the result of a run; `None` = no such run is known."""

@@ -19,7 +19,7 @@ from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types import Hit, Memory, Scope
+from recall_integrations.types import Hit, Memory
 
 PREFIX = "recall_"
 NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
@@ -111,7 +111,7 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     """Return the data of a hit that a result shows besides its text and the user's metadata."""
     memory = hit.memory
     about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
-    if (scope := _parts(hit.scope)) is not None:
+    if scope := {name: part for name in ("user_id", "agent_id", "namespace") if (part := getattr(hit.scope, name, ""))}:
         about["recall_scope"] = scope
     if hit.duplicates:
         about["recall_duplicates"] = list(hit.duplicates)
@@ -119,10 +119,9 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
         about["recall_context"] = [{"text": m.text, **said_of_memory(m, zone)} for m in hit.context]
     if hit.superseded_by is not None:
         about["recall_superseded_by"] = hit.superseded_by
-    if hit.valid_from is not None:
-        about["recall_valid_from"] = hit.valid_from.isoformat()
-    if hit.valid_to is not None:
-        about["recall_valid_to"] = hit.valid_to.isoformat()
+    for name, moment in (("recall_valid_from", hit.valid_from), ("recall_valid_to", hit.valid_to)):
+        if moment is not None:
+            about[name] = moment.isoformat()
     return about
 
 
@@ -137,12 +136,6 @@ def places_of(hit: Hit, shown: str) -> dict[str, Any]:
     if at < 0 or not hit.highlights:
         return {}
     return {f"{PREFIX}highlights": [[at + h.start, at + h.end, h.kind] for h in hit.highlights]}
-
-
-def _parts(scope: Scope | None) -> dict[str, str] | None:
-    """Return the scope of a hit if it is not the default scope."""
-    named = () if scope is None else ("user_id", "agent_id", "namespace")
-    return {name: part for name in named if (part := getattr(scope, name))} or None
 
 
 def said_of_memory(memory: Memory, zone: tzinfo) -> dict[str, Any]:

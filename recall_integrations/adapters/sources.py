@@ -142,7 +142,6 @@ class ChromaSource(Source):
         super().__init__(name, "Chroma", metric=metric_of(collection), embedding=given)
 
     def count(self) -> int:
-        """Return the count of the collection."""
         return int(self._collection.count())
 
     def ids(self) -> list[str]:
@@ -173,16 +172,14 @@ class ChromaSource(Source):
         return rows
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Read vectors by id."""
         found: dict[str, Any] = {}
         for part in in_pages(ids, AT_ONCE):
             got = self._collection.get(ids=list(part), include=["embeddings"])
-            made = got["embeddings"]
-            found.update(zip(got["ids"], () if made is None else made, strict=False))
+            if (made := got["embeddings"]) is not None:
+                found.update(zip(got["ids"], made, strict=False))
         return found
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Return the ids of the nearest documents, best first."""
         asked = self.as_given(text) if vector is None else vector
         given: dict[str, Any] = {"query_embeddings": [asked.tolist()], "include": ["distances"]}
         try:

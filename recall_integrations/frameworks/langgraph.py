@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, InvalidMemory, extra
 from recall_integrations.frameworks.given import optimizer_of
 from recall_integrations.frameworks.items import (
     NOT_INDEXED,

@@ -18,8 +18,7 @@ from pydantic import Field
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, RecallError, extra
 from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope
 from recall_integrations.frameworks.tools import AgentMemory

@@ -10,6 +10,7 @@ A recall is counted once, when it has ended. Every metric, and what to do about 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import socket
@@ -19,7 +20,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, StoreClosed, installing
+from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed, extra
 from recall_integrations.observability import families
 from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
@@ -170,11 +171,9 @@ class Metrics(RecallObserver):
         names: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        try:
+        with extra("metrics", "Metrics"):
             import prometheus_client as library
             import prometheus_client.core
-        except ImportError as e:
-            raise MissingExtra(f"Metrics needs another package ({e}). Install it with: {installing('metrics')}") from e
         self._library, self._core = library, prometheus_client.core
         self.registry = library.CollectorRegistry() if registry is None else registry
         self.content_type = str(library.CONTENT_TYPE_LATEST)
@@ -195,7 +194,7 @@ class Metrics(RecallObserver):
 
     def __reduce__(self) -> Any:
         """Pickle as a copy that, in a worker process, counts by itself."""
-        return _copy, (tuple(self._names),)
+        return functools.partial(Metrics, names=tuple(self._names)), ()
 
     def attached(self, source: object) -> None:
         """Add an optimizer that reports here: the state of its breakers is shown as well."""
@@ -356,10 +355,6 @@ class _WithoutTimes:
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family
-
-
-def _copy(names: tuple[str, ...]) -> Metrics:
-    return Metrics(names=names)
 
 
 def _code(error: BaseException) -> str:

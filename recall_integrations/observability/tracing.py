@@ -6,13 +6,15 @@ have their place. How to read them: docs/read-a-trace.md.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from recall_integrations.errors import MissingExtra, installing
+from recall_integrations.errors import extra
 from recall_integrations.observability.logs import code_of, fields, flat
+from recall_integrations.records import record
 from recall_integrations.types import Degradation, RecallResult
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
 
@@ -46,18 +48,16 @@ class Tracing(RecallObserver):
     """
 
     def __init__(self, tracer_provider: Any = None, *, content: bool = False) -> None:
-        try:
+        with extra("tracing", "Tracing"):
             import opentelemetry.context
             import opentelemetry.trace
-        except ImportError as e:
-            raise MissingExtra(f"Tracing needs another package ({e}). Install it with: {installing('tracing')}") from e
         self.trace, self.context = opentelemetry.trace, opentelemetry.context
         self.tracer = self.trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._content = content
 
     def __reduce__(self) -> Any:
         """Pickle as a copy that, in a worker process, uses the global provider of that process."""
-        return _copy, (self._content,)
+        return functools.partial(Tracing, content=self._content), ()
 
     def begin(self) -> Look:
         """Begin the span of a recall: it is the current one from here on."""
@@ -74,16 +74,15 @@ class Tracing(RecallObserver):
         span.set_status(self.trace.Status(self.trace.StatusCode.ERROR, reason))
 
 
+@record(slots=True, eq=False)
 class _Stage:
     """A stage of a recall with its span, which is ended when the recall has ended."""
 
-    __slots__ = ("degraded", "ended_ns", "failed", "name", "span")
-
-    def __init__(self, name: str, span: Any) -> None:
-        self.name, self.span = name, span
-        self.ended_ns: int | None = None
-        self.failed = False
-        self.degraded: Sequence[Degradation] = ()
+    name: str
+    span: Any
+    ended_ns: int | None = None
+    failed: bool = False
+    degraded: Sequence[Degradation] = ()
 
 
 class _Spans:
@@ -175,10 +174,6 @@ class _Spans:
             kind = type(error)
             span.add_event("exception", {"exception.type": f"{kind.__module__}.{kind.__qualname__}"})
         self._tracing.failed(span, "error" if error is None else code_of(error))
-
-
-def _copy(content: bool) -> Tracing:
-    return Tracing(content=content)
 
 
 def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:

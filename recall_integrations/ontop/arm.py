@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from cachetools import FIFOCache
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.sources import Source
@@ -38,7 +38,7 @@ class Borrowed:
         self._model = source.embedding if source.readable else None
         self._length = dimensions if source.readable else NONE
         self._lent: dict[str, Vector] = {}
-        self._given: OrderedDict[bytes, Vector] = OrderedDict()
+        self._given: FIFOCache[bytes, Vector] = FIFOCache(_KEPT)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -94,8 +94,6 @@ class Borrowed:
         made = unit(given)
         with self._lock:
             self._given[made.tobytes()] = given
-            while len(self._given) > _KEPT:
-                self._given.popitem(last=False)
         return made
 
     def as_given(self, vector: Vector) -> Vector:

@@ -22,8 +22,7 @@ from urllib.parse import urlsplit
 
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
-from recall_integrations.errors import ConfigError, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import ConfigError, RecallError, extra
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller

@@ -18,8 +18,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, extra
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens

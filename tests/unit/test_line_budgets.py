@@ -12,7 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 2_490,
+    "adapters": 2_460,
     "arms": 1_790,
     "config": 2_120,
     "console": 3_900,
@@ -22,13 +22,13 @@ BUDGET = {
     "embeddings": 690,
     "evaluation": 1_880,
     "facts": 2_990,
-    "frameworks": 1_970,
+    "frameworks": 1_950,
     "indexes": 6_300,
     "judging": 520,
     "languages": 330,
     "learning": 1_540,
-    "observability": 1_140,
-    "ontop": 870,
+    "observability": 1_130,
+    "ontop": 860,
     "planning": 430,
     "privacy": 2_150,
     "query": 11_990,
