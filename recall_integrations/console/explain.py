@@ -20,7 +20,6 @@ from recall_integrations.console.rendering import (
     moves,
     pairs,
     reference_words,
-    role_words,
     show_degraded,
     shown_text,
     stage_words,
@@ -35,7 +34,7 @@ from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.shortening import plain
-from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
+from recall_integrations.types import Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.query import (
     CORRECTED,
@@ -46,7 +45,6 @@ from recall_integrations.types.query import (
     SESSION,
     STOP,
     TIME,
-    Correction,
 )
 from recall_integrations.types.result import Decision
 
@@ -258,13 +256,13 @@ def _session(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) ->
 
 def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     if parsed.asked_role is not None:
-        yield "role", role_words(parsed)
+        yield "role", f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
     if parsed.negations:
         yield "not", f"{some(parsed.negations)}: what is about it moves down, nothing is removed"
     if parsed.identifiers:
         yield "identifier", some(f"{i.text} ({i.kind})" for i in parsed.identifiers)
-    for correction in parsed.corrections[:ITEMS_SHOWN]:
-        yield "spelling", _corrected(correction)
+    for c in parsed.corrections[:ITEMS_SHOWN]:
+        yield "spelling", plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
     rare = {t.stem: t for t in parsed.tokens if t.roles[:1] == (RARE,) and t.rarity is not None}
     if rare:
         words = (f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
@@ -274,10 +272,6 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     yield "looked for", some(parsed.terms) or "no word: only meaning, names and times are left"
     for rewrite in parsed.rewrites:
         yield "rewrite", plain(rewrite, 200)
-
-
-def _corrected(c: Correction) -> str:
-    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
 
 
 # -- features ----------------------------------------------------------------------------------------------------------
@@ -380,22 +374,18 @@ def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozen
 def _arms(parsed: ParsedQuery, plan: RetrievalPlan, result: RecallResult | None) -> Table:
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("arm", no_wrap=True)
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("at most", justify="right", no_wrap=True)
-    table.add_column("ms" if result is not None else "", justify="right", no_wrap=True)
+    for name in ("weight", "at most", "ms" if result is not None else ""):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("found hits (own rank)" if result is not None else "", overflow="fold")
     asked = asked_arms(parsed if result is None else result, plan)
     for arm in plan.arms:
         ms = None if result is None else result.timings_ms.get(f"arm.{arm.name}")
-        brought = _brought(arm.name, result) if arm.name in asked else _silent(arm, parsed, plan)
+        silent = "not asked" if worth_asking(arm, parsed, plan) else "not asked: nothing to look for"
+        brought = _brought(arm.name, result) if arm.name in asked else silent
         took = "" if ms is None else f"{ms:.2f}"
         style = "" if arm.name in asked else "dim"
         table.add_row(arm.name, f"×{arm.weight:g}", str(arm.limit), took, Text(brought), style=style)
     return table
-
-
-def _silent(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> str:
-    return "not asked" if worth_asking(arm, parsed, plan) else "not asked: nothing to look for"
 
 
 def _brought(arm: str, result: RecallResult | None) -> str:

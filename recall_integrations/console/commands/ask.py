@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.console.commands.shared import (
     AS_JSON,
     AS_OF,
@@ -20,6 +21,7 @@ from recall_integrations.console.commands.shared import (
     recall_options,
     tell,
 )
+from recall_integrations.store.clock import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.console.opening import Opening
@@ -93,7 +95,6 @@ def search(
       id        names the answer for `recall feedback`
       version   what chose plan and weights: rules, or what was learned: v3
     """
-    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console import rendering
     from recall_integrations.delivery.as_data import result_data
 
@@ -241,10 +242,8 @@ def facts(
                 the order of subject, slot and valid_from; an empty subject is
                 the user; holds: at as_of
     """
-    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
-    from recall_integrations.store.clock import utc_now
 
     then = day_or_moment(as_of, opening.config.timezone)
     at = utc_now() if then is None else then

@@ -24,6 +24,7 @@ from recall_integrations.console.commands.shared import (
     progress,
     steps,
 )
+from recall_integrations.console.opening import deferred_interrupt, nothing_left, rebuild
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
 
 if TYPE_CHECKING:
@@ -70,7 +71,6 @@ def add(
 
     STORE is a directory, made if absent. TEXT "-" is read from standard input.
     """
-    from recall_integrations.console.opening import nothing_left
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
@@ -266,7 +266,6 @@ def import_(opening: Opening, path: Path, skip_bad: bool) -> None:
 
 def _import(path: Path, opening: Opening, default: Scope, *, skip_bad: bool) -> None:
     from recall_integrations.console.importing import Importer, ImportReport
-    from recall_integrations.console.opening import nothing_left
 
     report = ImportReport()
     with nothing_left(opening.place, lambda: report.rows), opening.made() as target:
@@ -296,8 +295,6 @@ def _check(path: Path, default: Scope) -> None:
 @contextmanager
 def _advancing(what: str, path: Path) -> Iterator[Callable[[int], None]]:
     """Show how much of a file is done; yield a function to call with the bytes done since."""
-    from recall_integrations.console.opening import deferred_interrupt
-
     with deferred_interrupt() as check, progress(what, path.stat().st_size) as shown:
 
         def advance(done: int) -> None:
@@ -355,8 +352,6 @@ def reindex(opening: Opening) -> None:
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    from recall_integrations.console.opening import rebuild
-
     with steps() as advance:
         fingerprint = rebuild(opening, advance)
     click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")

@@ -19,7 +19,7 @@ from recall_integrations.console.commands.shared import (
     steps,
     tell,
 )
-from recall_integrations.console.opening import PLACE, Address, Place, directory, opens
+from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, directory, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -236,7 +236,6 @@ def move(
     recall move memories/ postgresql://recall@localhost/memories
     recall move postgresql://recall@localhost/memories backup/
     """
-    from recall_integrations.console.opening import check_store
     from recall_integrations.evaluation.moved import verify
 
     check_store(source)
@@ -254,7 +253,6 @@ def move(
 
 
 def _bring(source: Place, target: Place) -> None:
-    from recall_integrations.console.opening import deferred_interrupt
     from recall_integrations.store import moving
 
     with deferred_interrupt() as stopped, named_progress() as show:

@@ -26,8 +26,9 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
-from recall_integrations.console.opening import Opening, Place
+from recall_integrations.console.opening import Opening, Place, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
+from recall_integrations.store.clock import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
@@ -100,7 +101,6 @@ def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: 
 def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.evaluation.reports import checked_output
     from recall_integrations.evaluation.template import template, write_template
-    from recall_integrations.store.clock import utc_now
 
     checked_output(make)
     if make.exists():
@@ -121,7 +121,6 @@ def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
-    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.evaluation import evaluate
     from recall_integrations.evaluation.reports import of_evaluation
 
@@ -176,7 +175,6 @@ cosine would have made the result look better than it is.
 def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
     """Which configuration is better; the help is `AB_HELP`."""
     from recall_integrations.config import checked_config
-    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.comparison import compare
     from recall_integrations.evaluation.reports import of_comparison
 

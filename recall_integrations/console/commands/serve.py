@@ -12,8 +12,17 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, PRIVACY, STORE, line, opened, settings
-from recall_integrations.console.opening import PLACE, Address, Opening, Place, opens
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    PRIVACY,
+    STORE,
+    line,
+    opened,
+    progress,
+    settings,
+)
+from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -87,7 +96,6 @@ def serve(
     recall serve memories/ --workers 4
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
-    from recall_integrations.console.opening import given
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.served import Limits, Served, Settings
@@ -194,8 +202,6 @@ def look(
     recall look --demo
     recall look memories/
     """
-    from recall_integrations.console.opening import check_store
-
     if demo == (store is not None):
         raise InvalidArgument("Name one store to look at, such as recall look memories/, or say --demo.")
     if demo and (config_path or embedding):
@@ -233,8 +239,6 @@ def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
 
 def _warm(store: MemoryStore) -> None:
     """Load scopes as first recalls would, as far as memory allows; the largest last, since these stay."""
-    from recall_integrations.console.commands.shared import progress
-
     scopes = sorted(store.scopes(), key=lambda item: item[1])[-WARM_MAX:]
     with progress("Loading scopes", sum(count for _, count in scopes)) as advance:
         until = time.monotonic() + WARM_S
@@ -350,7 +354,6 @@ def mcp(opening: Opening, transport: str, host: str, port: int, token: str | Non
     STORE is a directory, made if absent, which is said on standard error. With stdio, an agent's client starts this
     command itself; with streamable-http it is at http://HOST:PORT/mcp.
     """
-    from recall_integrations.console.opening import is_store
     from recall_integrations.frameworks import mcp as server
 
     store, where = opening.place, parse_scope(opening.scope or "")
