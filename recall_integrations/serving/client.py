@@ -215,7 +215,8 @@ class RecallClient(OptimizedRecallRetriever):
         for skip in itertools.count(step=AT_ONCE):
             reply = self._asks("GET", "/facts", params=params | {"skip": str(skip), "limit": str(AT_ONCE)})
             with understood(self.remote.wire.address):
-                found += [_fact(row) for row in reply["facts"]]
+                rows = [{key: value for key, value in row.items() if value is not None} for row in reply["facts"]]
+                found += [record_of(Fact, row) for row in rows]
                 if not reply["more"]:
                     break
         return found
@@ -262,11 +263,6 @@ def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
             part, size = [], 0
     if part:
         yield part
-
-
-def _fact(row: Mapping[str, Any]) -> Fact:
-    fact: Fact = record_of(Fact, {key: value for key, value in row.items() if value is not None})
-    return fact
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:

@@ -212,6 +212,13 @@ def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> I
     handlers: dict[int, Any] = {signal.SIGTERM: stopped, signal.SIGINT: stopped}
     if os.name == "posix" and reload is not None:
         handlers[signal.SIGHUP] = again
+    with _handled(handlers):
+        yield
+
+
+@contextmanager
+def _handled(handlers: dict[int, Any]) -> Iterator[None]:
+    """Let handlers have their signals, inside of the block."""
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
@@ -255,14 +262,11 @@ class Workers:
 
         In the main thread.
         """
-        handlers = {signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
-            while not self._stopping.is_set() and self.look():
-                self._stopping.wait(LOOK_S)
+            with _handled({signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}):
+                while not self._stopping.is_set() and self.look():
+                    self._stopping.wait(LOOK_S)
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             self.end()
         return self._stopping.is_set()
 

@@ -94,11 +94,8 @@ class Grant:
         return self.prefix == "agent_id" and own.user_id == user_id and not own.agent_id
 
 
-def _granted(given: object) -> object:
-    return Grant.of(given) if isinstance(given, str) else given
-
-
-_Granted = Annotated[InstanceOf[Grant], BeforeValidator(_granted), PlainSerializer(str)]
+_Read = BeforeValidator(lambda given: Grant.of(given) if isinstance(given, str) else given)
+_Granted = Annotated[InstanceOf[Grant], _Read, PlainSerializer(str)]
 
 
 class Token(BaseModel):
@@ -211,9 +208,7 @@ class Tokens:
         made = secrets.token_hex(4)
         token = f"{PREFIX}{made}_{secrets.token_urlsafe(32)}"
         about: dict[str, Any] = {"name": name, "rights": wanted, "privacy": check_mode(privacy)}
-        noted = Token(
-            id=made, digest=_digest(token), grants=grants, created_at=now, expires_at=expires_at, **about
-        )  # fmt: skip
+        noted = Token(id=made, digest=_digest(token), grants=grants, created_at=now, expires_at=expires_at, **about)
         with self._changing():
             self._write((*self.list(), noted))
         return token, noted
