@@ -150,7 +150,6 @@ class Adapter(ABC):
 
     @property
     def remote(self) -> bool:
-        """True if a call leaves the machine."""
         return self._remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:

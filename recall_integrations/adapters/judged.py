@@ -30,7 +30,6 @@ class Runs:
         self._lock = threading.Lock()
 
     def note(self, manager: Any, result_id: str) -> None:
-        """Note the result of a retriever's run."""
         own = manager.run_id
         traces = (getattr(handler, "order_map", {}).get(own, (None,))[0] for handler in manager.handlers)
         ids = dict.fromkeys(str(one) for one in (own, manager.parent_run_id, *traces) if one is not None)

@@ -63,7 +63,6 @@ class AdaptedReranker:
         self.name = str(getattr(source, "__name__", type(source).__name__))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`."""
         return self._score(self._source, self.name, query, list(texts)) if texts else []
 
 
@@ -179,7 +178,6 @@ class CrossEncoderReranker:
 
     @property
     def ready(self) -> bool:
-        """True once the model is loaded."""
         return self._model is not None
 
     def warm(self) -> None:
@@ -188,7 +186,6 @@ class CrossEncoderReranker:
             self._loaded()
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`."""
         return list(self.scores_until(query, texts, Deadline.after(None)).scores)
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:

@@ -72,7 +72,6 @@ class Details(dict[str, Any]):
         return type(self)(self)
 
     def copy(self) -> Details:
-        """Return a copy of the same class."""
         return type(self)(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Details:

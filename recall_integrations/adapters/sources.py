@@ -60,7 +60,6 @@ class Source(ABC):
         return self.name[:1].upper() + self.name[1:]
 
     def count(self) -> int:
-        """Return the number of documents."""
         return len(self.ids())
 
     @abstractmethod

@@ -35,12 +35,10 @@ class Run:
         self._run = run
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Run:
-        """Begin the run of a stage or an arm."""
         manager = self._run.get_child(TAG)
         return Run(manager.on_chain_start(None, dict(inputs), name=f"recall.{name}"))
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the run."""
         if isinstance(self._run, CallbackManagerForRetrieverRun):
             return  # LangChain ends it
         if error is None:
@@ -83,7 +81,6 @@ class RecallStepEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the class name."""
         return "RecallStepEvent"
 
 
@@ -98,7 +95,6 @@ class RecallNotSearchedEvent(BaseEvent):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the class name."""
         return "RecallNotSearchedEvent"
 
 
@@ -116,7 +112,6 @@ class Span:
         self._id, self._name, self._inputs = span_id, name, dict(inputs or {})
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Span:
-        """Begin the span of a stage or an arm."""
         inner = Span(f"{OWNER}.{name}-{uuid.uuid4()}", name, inputs)
         dispatcher.span_enter(
             id_=str(inner._id), bound_args=_SIGNATURE.bind(name, inner._inputs), parent_id=self._id, tags={}
@@ -124,7 +119,6 @@ class Span:
         return inner
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the span, or drop it with an error."""
         span_id, bound = str(self._id), _SIGNATURE.bind(self._name, self._inputs)
         if error is None:
             event = RecallStepEvent(step=self._name, inputs=self._inputs, outputs=dict(outputs), span_id=span_id)

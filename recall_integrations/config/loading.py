@@ -68,7 +68,6 @@ class Value:
 
     @property
     def shown(self) -> str:
-        """The value, as it is written in a file."""
         return shown(self.value)
 
 

@@ -44,7 +44,6 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
         return self.path.rpartition(".")[2]
 
 

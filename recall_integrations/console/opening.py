@@ -159,7 +159,6 @@ class Opening:
             yield optimizer
 
     def where(self, store: MemoryStore) -> Scope:
-        """Return the scope that is meant."""
         return find_scope(self.scope, store.scopes())
 
 

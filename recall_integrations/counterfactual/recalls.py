@@ -38,7 +38,6 @@ class Without:
         self.calibration = getattr(ranker, "calibration", None)
 
     def score(self, features: Features) -> Ranking:
-        """Return the sum without the terms of these features."""
         whole = self._ranker.score(features)
         scores = whole.scores
         for name in sorted(self._gone & set(whole.added)):
@@ -141,7 +140,6 @@ class Move:
 
     @property
     def moved(self) -> bool:
-        """True if the memory has another place."""
         return (self.before, self.hit_before) != (self.after, self.hit_after)
 
 
@@ -156,7 +154,6 @@ class LeftOut:
 
     @property
     def label(self) -> str:
-        """Names of the parts left out, for people."""
         return ", ".join(part.label for part in self.parts)
 
     @property
@@ -170,7 +167,6 @@ class LeftOut:
 
     @property
     def summary(self) -> str:
-        """The changes, in words."""
         if self.result is None:
             return "not tried: there was no time left"
         gone = sum(move.hit_before and not move.hit_after for move in self.moves)
@@ -242,7 +238,6 @@ class _Trial:
         self._took_ms = 0.0
 
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
-        """Find the parts to leave out together."""
         found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
         if self._ranker is None and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(

@@ -132,7 +132,6 @@ class AgentMemory:
         return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
 
     async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
-        """Recall without blocking the event loop."""
         return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
 
     def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
@@ -142,7 +141,6 @@ class AgentMemory:
         return f"Remembered (id: {memory_id})."
 
     def forget(self, memory_id: str) -> str:
-        """Remove one memory."""
         memory_id = _bare(memory_id, "id:")
         if not self.store.forget(memory_id, scope=self.scope):
             raise NotFound(
@@ -168,7 +166,6 @@ class AgentMemory:
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
-        """Return the arguments of a recall."""
         after = self._moment("since", since) if since else None
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
@@ -176,7 +173,6 @@ class AgentMemory:
         return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
-        """Return the hits as numbered lines."""
         if not checked(result).hits:
             return "Nothing is remembered about that."
         lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
@@ -187,7 +183,6 @@ class AgentMemory:
         return [f"(answer: {result.id})"] if self.judged and result.id else []
 
     def said(self, hit: Hit) -> str:
-        """Return a hit as a line."""
         return said(hit, self._zone)
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:

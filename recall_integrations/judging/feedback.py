@@ -61,7 +61,6 @@ class Judging:
         now: datetime | None = None,
         privacy: str = "allow",
     ) -> Feedback:
-        """Keep feedback; see `QueryOptimizer.feedback`."""
         given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
         named = len(dict.fromkeys(one for ids in given.values() for one in ids))
         if named > GAINS_MAX:
@@ -85,7 +84,6 @@ class Judging:
         return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew, kinds=tuple(kinds))
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
-        """Return the scopes of a result; see `QueryOptimizer.scopes_of`."""
         found = self._lately.get(result_id)
         return () if found is None else found.request.scopes or (found.request.scope,)
 

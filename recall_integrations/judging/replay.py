@@ -175,7 +175,6 @@ class Replays:
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:
-        """Close the optimizers."""
         with self._lock:
             for pair in self._pairs.values():
                 pair.close()

@@ -41,7 +41,6 @@ class Window:
         self._lock = threading.Lock()
 
     def add(self, *values: float) -> None:
-        """Add to the current sums."""
         turn = int(self._clock() / self._width)
         place = turn % len(self._sums)
         with self._lock:
@@ -93,7 +92,6 @@ class Sources:
             self._optimizers.add(source)
 
     def optimizers(self) -> list[Any]:
-        """Return the optimizers that are there."""
         with self._lock:
             return list(self._optimizers)
 

@@ -99,7 +99,6 @@ class _Spans:
         self._open: Any = None
 
     def stage(self, name: str) -> None:
-        """Begin the span of a stage; see `Look`."""
         span = self._root  # where the recall is not sampled, its stages cost nothing
         if span.is_recording():
             span = self._tracing.tracer.start_span(
@@ -109,21 +108,18 @@ class _Spans:
         self._open = self._tracing.context.attach(self._tracing.trace.set_span_in_context(span, self._within))
 
     def ended(self, name: str, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """Note the end of a stage; see `Look`."""
         self._tracing.context.detach(self._open)
         self._open = None
         stage = self._stages[-1]
         stage.ended_ns, stage.failed, stage.degraded = self._now(), failed, degraded
 
     def over(self) -> None:
-        """Note the end of the recall; see `Look`."""
         self._ended_ns = self._now()
         if self._open is not None:  # a stage raised, and the recall with it
             self._tracing.context.detach(self._open)
         self._tracing.context.detach(self._token)
 
     def tell(self, event: RecallEvent, content: bool) -> None:
-        """Complete the spans, and end them."""
         if not self._root.is_recording():
             return
         told = content and event.privacy == "allow"

@@ -51,7 +51,6 @@ class Borrowed:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
         if self._length is None:
             assert self._model is not None
             self._length = self._model.dimensions
@@ -59,7 +58,6 @@ class Borrowed:
 
     @property
     def remote(self) -> bool:
-        """True if a call leaves the machine."""
         return self._model is not None and self._model.remote
 
     @contextlib.contextmanager
@@ -72,7 +70,6 @@ class Borrowed:
             self._lent = {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vector:
-        """Embed texts as unit rows; lent ones as they are."""
         lent = self._lent
         made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         others = []
@@ -87,7 +84,6 @@ class Borrowed:
         return made
 
     def embed_query(self, text: str) -> Vector:
-        """Embed a query as a unit vector."""
         if self._model is None:
             return np.zeros(self.dimensions, dtype=np.float32)
         given = self._checked(self._source.as_given(text))
@@ -140,7 +136,6 @@ class TheirArm:
         self._source, self._borrowed, self._store, self._unknown = source, borrowed, store, unknown
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return the nearest memories by the vector store."""
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)

@@ -113,7 +113,6 @@ class Following:
 
     @property
     def started(self) -> bool:
-        """True if the scope exists."""
         return self.store.scope_id(self.scope) is not None
 
     def begin(self) -> None:
@@ -124,7 +123,6 @@ class Following:
     # -- in step ---------------------------------------------------------------------------------------------------
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """Read documents that are new or have changed, forget those that are gone."""
         with self._lock:
             if documents is not None:
                 self.source.take(documents)
@@ -200,7 +198,6 @@ class Following:
         self.fields = said(self._said, self.source.read(list(spread)), self._zone)
 
     def _digests(self, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Return the digests of our copies, by id."""
         scope_id = self.store.scope_id(self.scope)
         if scope_id is None:
             return {}

@@ -39,7 +39,6 @@ class OnTopOptimizer(QueryOptimizer):
         )
 
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
-        """Read settings anew, as `QueryOptimizer.reload`."""
         return super().reload(fitting(checked_config(config), self._following.source))
 
     @property
@@ -48,7 +47,6 @@ class OnTopOptimizer(QueryOptimizer):
         return dict(self._following.fields)
 
     def vectors_in(self, _scope: Scope) -> str:
-        """Return the class of the vector store."""
         return self._following.source.kind
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
@@ -65,7 +63,6 @@ class OnTopOptimizer(QueryOptimizer):
         return super().recall(query, **{**given, "time_budget_ms": left})
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
-        """Recall without blocking the event loop."""
         began = time.monotonic()
         seen = self._begun() if self._following.started else await asyncio.to_thread(self._begun)
         result = await super().arecall(query, **given)

@@ -125,7 +125,6 @@ class Breaker:
 
     @property
     def known(self) -> BreakerState:
-        """The whole state."""
         return self._shelf.read(self.name)
 
     @property

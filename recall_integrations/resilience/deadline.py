@@ -61,12 +61,10 @@ class Deadline:
         return left if left > 0 else 0.0
 
     def remaining_ms(self) -> float:
-        """Return `remaining()` in milliseconds."""
         return self.remaining() * 1000
 
     @property
     def expired(self) -> bool:
-        """True where the time is up."""
         return self._clock() >= self._end
 
     @property

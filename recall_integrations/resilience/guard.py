@@ -66,7 +66,6 @@ class Window:
         return self._sorted
 
     def clear(self) -> None:
-        """Forget all numbers."""
         self._by_time.clear()
         self._sorted.clear()
 
@@ -328,7 +327,6 @@ class Guard:
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
 
     def health(self) -> Health:
-        """Return the health of the component."""
         known = self.breaker.known
         return Health(
             component=self.name,
@@ -397,5 +395,4 @@ class Guards:
             return self._made.setdefault(name, guard).limited(limit_ms)
 
     def health(self) -> tuple[Health, ...]:
-        """Return the health of each component, by name."""
         return tuple(guard.health() for _, guard in sorted(dict(self._made).items()))

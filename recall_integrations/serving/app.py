@@ -93,7 +93,6 @@ class Gate:
         return caller
 
     async def _count(self, caller: str) -> None:
-        """Count one more request of a caller."""
         wait_s = self._served.rates.wait_s(caller)
         if wait_s:
             raise Refused(

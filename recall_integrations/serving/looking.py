@@ -313,13 +313,11 @@ class Span:
         self.inner: list[Span] = []
 
     def begin(self, name: str, _inputs: Mapping[str, Any]) -> Span:
-        """Begin a step inside of this one."""
         step = Span(name, self._start, self._clock)
         self.inner.append(step)
         return step
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the step."""
         self.took_ms = (self._clock() - self._start) * 1e3 - self.began_ms
         self.failed = error is not None
         found = outputs.get("found")

@@ -282,7 +282,6 @@ class RemoteOptimizer(QueryOptimizer):
         return ()
 
     def close(self) -> None:
-        """Close the connections."""
         self.wire.close()
 
 

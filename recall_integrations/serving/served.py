@@ -95,7 +95,6 @@ class Rates:
         return lacking
 
     def __len__(self) -> int:
-        """Return the number of callers whose rates are kept."""
         return len(self._left)
 
 
@@ -128,7 +127,6 @@ class Pool:
         self.active += 1
 
     def leave(self, _done: object = None) -> None:
-        """Free a place."""
         self.active -= 1
         self._places.release()
 

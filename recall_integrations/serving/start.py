@@ -301,7 +301,6 @@ class Workers:
         return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
-        """Let running requests end for `stop_s` seconds, then end the workers."""
         running = [process for process in self._processes if process is not None]
         for process in running:
             if process.poll() is None:

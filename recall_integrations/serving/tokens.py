@@ -79,7 +79,6 @@ class Grant:
         return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
 
     def holds(self, scope: Scope) -> bool:
-        """Say whether the grant reaches a scope."""
         if not self.prefix:
             return scope == self.scope
         *whole, last = PARTS[: PARTS.index(self.prefix) + 1]
@@ -115,7 +114,6 @@ class Token(BaseModel):
     expires_at: AwareDatetime | None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
-        """Say whether the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
@@ -291,7 +289,6 @@ class Caller:
 
     @classmethod
     def with_token(cls, token: Token, privacy: str) -> Caller:
-        """Return the caller that has a token."""
         return cls(
             name=token.id,
             scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
@@ -301,7 +298,6 @@ class Caller:
         )
 
     def where(self, named: Scope | None) -> Scope:
-        """Return the scope of a request."""
         if self.grants is None:
             return named or Scope()
         if named is None:
@@ -313,7 +309,6 @@ class Caller:
         return named
 
     def everywhere(self, scopes: Iterable[Scope]) -> list[Scope]:
-        """Return the scopes that the caller reaches."""
         grants = self.grants
         return [s for s in scopes if grants is None or any(grant.holds(s) for grant in grants)]
 
@@ -334,7 +329,6 @@ class Caller:
         return asked
 
     def must(self, right: str) -> None:
-        """Refuse the request of a caller without a right."""
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
 

@@ -294,13 +294,11 @@ class Reading:
         self._last: tuple[str, Any] = ("", None)
 
     def begin(self, reply: httpx.Response) -> None:
-        """Read the head of the reply."""
         self._status = reply.status_code
         self._again_s = _seconds(reply.headers.get("retry-after"))
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
-        """Read a part of the reply."""
         if time.monotonic() > self._step.until:
             raise httpx.ReadTimeout("late")
         if not self._streamed:
@@ -312,7 +310,6 @@ class Reading:
             self._tell(event)
 
     def answer(self) -> Answer:
-        """Return the whole reply."""
         if not self._streamed:
             return Answer(status=self._status, again_s=self._again_s, data=_json(b"".join(self._parts)))
         name, data = self._last

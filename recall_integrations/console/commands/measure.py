@@ -252,7 +252,6 @@ class _OfTheRepository(click.Group):
             formatter.write_text(str(e))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command by its name."""
         return _commands().get(cmd_name)
 
 
