@@ -92,17 +92,7 @@ FEATURES = {  # as fields of `QueryFeatures` → for people
     "lexical_rarity": "lexical rarity",
     "type_cues": "type cues",
 }
-SWITCHES = (
-    "type_filter",
-    "window_filter",
-    "time_filter",
-    "in_order",
-    "exact_match",
-    "time_bias",
-    "rewrite",
-    "rerank",
-    "diversity",
-)
+SWITCHES = "type_filter window_filter time_filter in_order exact_match time_bias rewrite rerank diversity".split()
 
 ASKED = {  # of the modes of `facts.question`
     "now": "how it is now",

@@ -153,7 +153,9 @@ def explain(opening: Opening, query: str, asked: dict[str, Any], no_search: bool
         if no_search:
             found, plan = _read(optimizer, query, asked)
         else:
-            found = _recalled(optimizer, query, asked)
+            # Twice, so that the times are typical; the second learns nothing new of the query.
+            first = optimizer.recall(query, **asked)
+            found = replace(optimizer.recall(query, **asked), query=first.query)
             plan = found.plan
         config = optimizer.config_of(where)
     k = None if no_search else asked["k"]
@@ -169,12 +171,6 @@ def _read(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> tuple
     parsed = optimizer.parse(query, **{name: asked[name] for name in ("scope", "now", "timezone")})
     door = Door(asked["privacy"], optimizer.config.privacy.compiled)
     return withheld(parsed, optimizer.plan(parsed, scope=asked["scope"]), door)
-
-
-def _recalled(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> RecallResult:
-    """Recall twice, so that the times are typical; keep the first query, as the second learns nothing new."""
-    first = optimizer.recall(query, **asked)
-    return replace(optimizer.recall(query, **asked), query=first.query)
 
 
 @click.command("stats")
