@@ -51,17 +51,16 @@ class Judging:
         self,
         result: RecallResult | str,
         *,
-        helpful: Iterable[str] = (),
-        wrong: Iterable[str] = (),
-        cited: Iterable[str] = (),
-        rating: float | bool | None = None,
-        asked_again: bool = False,
-        scope: ScopeLike | None = None,
-        query: str | None = None,
-        now: datetime | None = None,
-        privacy: str = "allow",
+        rating: float | bool | None,
+        asked_again: bool,
+        scope: ScopeLike | None,
+        query: str | None,
+        now: datetime | None,
+        privacy: str,
+        **ids: Iterable[str],
     ) -> Feedback:
-        given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
+        """Keep feedback as `QueryOptimizer.feedback` does; `ids` are `helpful`, `wrong` and `cited`."""
+        given = {name: _ids(of_name, name) for name, of_name in ids.items()}
         named = len(dict.fromkeys(one for ids in given.values() for one in ids))
         if named > GAINS_MAX:
             raise InvalidArgument(

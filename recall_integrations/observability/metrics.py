@@ -17,6 +17,7 @@ import socket
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -34,31 +35,29 @@ class Window:
     def __init__(
         self, counts: int, seconds: float = 60.0, slots: int = 12, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._width, self._clock = seconds / slots, clock
-        self._sums = [[0.0] * counts for _ in range(slots)]
-        self._turns = [-1] * slots
+        self._width, self._slots, self._clock = seconds / slots, slots, clock
+        self._none = [0.0] * counts
+        self._sums: deque[tuple[int, list[float]]] = deque(maxlen=slots)  # turn and sums of each slot
         self._began = clock()
         self._lock = threading.Lock()
 
     def add(self, *values: float) -> None:
-        turn = int(self._clock() / self._width)
-        place = turn % len(self._sums)
         with self._lock:
-            if self._turns[place] != turn:
-                self._turns[place], self._sums[place] = turn, [0.0] * len(values)
-            sums = self._sums[place]
+            turn = int(self._clock() / self._width)
+            if not self._sums or self._sums[-1][0] != turn:
+                self._sums.append((turn, list(self._none)))
+            sums = self._sums[-1][1]
             for i, value in enumerate(values):
                 sums[i] += value
 
     def sums(self) -> tuple[Sequence[float], float]:
         """Return the sums, and the seconds that they cover."""
         now = self._clock()
-        turn, slots = int(now / self._width), len(self._sums)
+        first = int(now / self._width) - self._slots + 1
         with self._lock:
-            recent = [own for own, at in zip(self._sums, self._turns, strict=True) if turn - slots < at <= turn]
-            total = [sum(column) for column in zip(*recent, strict=True)] or [0.0] * len(self._sums[0])
-        covered = now - (turn - slots + 1) * self._width
-        return total, max(self._width / slots, min(covered, now - self._began))
+            recent = [sums for turn, sums in self._sums if turn >= first]
+            total = [sum(column) for column in zip(self._none, *recent, strict=True)]
+        return total, max(self._width / self._slots, min(now - first * self._width, now - self._began))
 
 
 DEFAULT_STORE = "main"

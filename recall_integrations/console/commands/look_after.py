@@ -19,7 +19,7 @@ from recall_integrations.console.commands.shared import (
     steps,
     tell,
 )
-from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, directory, opens
+from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -55,15 +55,16 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
     from recall_integrations.console import rendering
     from recall_integrations.store import doctor as doctoring
 
-    path = directory(
-        store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
-    )
-
+    if isinstance(store, Address):
+        raise InvalidArgument(
+            f"`recall doctor` is for a store in a directory; {store} is a database. Its tables are looked at by "
+            "`recall db check`; the server checks its own files."
+        )
     with steps() as advance:
         if repair:
-            found = doctoring.repair(path, embedding=embedding, progress=advance)
+            found = doctoring.repair(store, embedding=embedding, progress=advance)
         else:
-            found = doctoring.examine(path, progress=advance)
+            found = doctoring.examine(store, progress=advance)
     tell(as_json, found.as_data(), lambda on: rendering.show_findings(on, found))
     ctx.exit(0 if found.clean else 1)
 
