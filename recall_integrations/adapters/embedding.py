@@ -68,9 +68,17 @@ def resolve_embedding(source: object = None, *, batch_size: int = BATCH_SIZE, re
         )
     if isinstance(source, str | Path):
         return _named(source, batch_size, remote)
-    kind = _adapter_of(source)
-    if kind is not None:
-        return kind(source, batch_size=batch_size, remote=remote)
+    if identity.has_embedding_protocol(source):
+        return cast(Embedding, source)
+    kinds: tuple[tuple[Callable[[object], bool], type[Adapter]], ...] = (
+        (identity.is_langchain, LangChainAdapter),
+        (identity.is_llama_index, LlamaIndexAdapter),
+        (identity.is_sentence_transformer, SentenceTransformerAdapter),
+        (callable, CallableAdapter),
+    )
+    for fits, kind in kinds:
+        if fits(source):
+            return kind(source, batch_size=batch_size, remote=remote)
     raise InvalidArgument(f"embedding cannot be a {type(source).__name__}. Pass {_ACCEPTED}.")
 
 
@@ -85,20 +93,6 @@ def _named(source: str | Path, batch_size: int, remote: bool | None) -> Embeddin
         raise InvalidArgument(f"There is no model at {name!r}. Pass an existing folder, or a model name as text.")
     import_sentence_transformers()
     return SentenceTransformerAdapter(str(folder) if folder.exists() else name, batch_size=batch_size, remote=remote)
-
-
-def _adapter_of(source: object) -> Callable[..., Embedding] | None:
-    if identity.has_embedding_protocol(source):
-        return lambda found, **_: cast(Embedding, found)
-    if identity.is_langchain(source):
-        return LangChainAdapter
-    if identity.is_llama_index(source):
-        return LlamaIndexAdapter
-    if identity.is_sentence_transformer(source):
-        return SentenceTransformerAdapter
-    if callable(source):
-        return CallableAdapter
-    return None
 
 
 def import_sentence_transformers() -> Any:
@@ -185,7 +179,7 @@ class Adapter(ABC):
         """Return class and model name."""
 
     def _is_remote(self) -> bool:
-        return identity.is_remote(self._source)
+        return getattr(self._source, "remote", False) is True
 
     def _call(self, method: Callable[[Any], Any], given: Any) -> Any:
         try:
@@ -225,6 +219,9 @@ class FrameworkAdapter(Adapter):
     def _name(self) -> str:
         return f"{self.framework}:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
 
+    def _is_remote(self) -> bool:
+        return identity.is_remote(self._source)
+
 
 class LangChainAdapter(FrameworkAdapter):
     """A LangChain `Embeddings`."""
@@ -254,9 +251,6 @@ class CallableAdapter(Adapter):
 
     def _name(self) -> str:
         return f"callable:{identity.callable_name(self._source)}"
-
-    def _is_remote(self) -> bool:
-        return getattr(self._source, "remote", False) is True
 
 
 class SentenceTransformerAdapter(Adapter):
@@ -293,9 +287,6 @@ class SentenceTransformerAdapter(Adapter):
         if self._named is None:
             self._named = f"sentence-transformers:{_model_id(self._source)}"
         return self._named
-
-    def _is_remote(self) -> bool:
-        return getattr(self._source, "remote", False) is True
 
 
 def _model_id(source: Any) -> str:

@@ -63,7 +63,8 @@ def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, .
     said: dict[str, Any] = {}
     for holder in (read("correction"), read("value")):
         if isinstance(holder, Mapping):
-            said |= {name: list(holder[name]) for name in _IDS if name not in said and _listed(holder.get(name))}
+            listed = {name: ids for name in _IDS if isinstance(ids := holder.get(name), list | tuple) and ids}
+            said |= {name: list(ids) for name, ids in listed.items() if name not in said}
     if read("key") in keys:
         value, score = read("value"), read("score")
         if score is None and not isinstance(value, Mapping):
@@ -75,10 +76,6 @@ def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, .
     if not runs:
         raise InvalidArgument("Feedback names the run that it is about: run_id.")
     return runs, said
-
-
-def _listed(ids: object) -> bool:
-    return isinstance(ids, list | tuple) and bool(ids)
 
 
 def _score(score: object) -> float | bool:

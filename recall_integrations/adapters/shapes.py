@@ -14,6 +14,7 @@ from __future__ import annotations
 import copy
 import functools
 import string
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone, tzinfo
 from typing import Any
@@ -56,11 +57,11 @@ class Details(dict[str, Any]):
     __hash__ = None
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Details):
-            return _lasting(self) == _lasting(other)
-        if isinstance(other, dict):
-            return _unnamed(self) == _unnamed(other)
-        return NotImplemented
+        if not isinstance(other, dict):
+            return NotImplemented
+        gone = _OF_RECALL if isinstance(other, Details) else {RESULT}
+        one, two = ({key: value for key, value in each.items() if key not in gone} for each in (self, other))
+        return one == two
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -89,14 +90,6 @@ class NodeDetails(Details):
 
     def __str__(self) -> str:
         return str(own(self))
-
-
-def _unnamed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key != RESULT}
-
-
-def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key not in _OF_RECALL}
 
 
 def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -200,13 +193,6 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-class _Metadata(dict[str, Any]):
-    """The user's metadata; a key that is not there is empty."""
-
-    def __missing__(self, _key: str) -> Any:
-        return NOTHING
-
-
 @functools.lru_cache(maxsize=64)
 def format_of(given: str) -> Format:
     """Return the function from a hit to its text."""
@@ -250,27 +236,14 @@ def _values(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     }
     filled = {name: NOTHING if value is None else value for name, value in values.items()}
     given = {key: value for key, value in own(memory.metadata).items() if value is not None}
-    return {**filled, "metadata": _Metadata(given)}
+    return {**filled, "metadata": defaultdict(lambda: NOTHING, given)}
 
 
 _KNOWN = f"Use {TEXT!r}, {DATED!r} or a template with {{text}} in it; its fields are: {', '.join(FIELDS)}."
 _MOMENT = datetime(2026, 3, 12, 9, 30, tzinfo=timezone.utc)
-_SAMPLE = Hit(
-    memory=Memory(
-        "text",
-        id="id",
-        type="fact",
-        actor="Priya",
-        role="user",
-        channel="mail",
-        event_at=_MOMENT,
-        created_at=_MOMENT,
-        thread="thread",
-        position=1,
-    ),
-    score=0.5,
-    reason="reason",
-)
+_NAMES: dict[str, Any] = dict.fromkeys(("id", "actor", "channel", "thread"), "name")
+_TIMES: dict[str, Any] = dict.fromkeys(("event_at", "created_at"), _MOMENT)
+_SAMPLE = Hit(memory=Memory("text", type="fact", role="user", position=1, **_NAMES, **_TIMES), score=0.5, reason="why")
 
 
 def _check(template: str) -> None:

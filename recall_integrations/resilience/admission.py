@@ -145,11 +145,6 @@ class Admission:
             mine.held = self._places.acquire(mine.deadline)
             mine.away += self._clock() - began
 
-    def usual_ms(self, level: int) -> float | None:
-        """Return what a recall of a level takes, in ms: the 95th percentile of the recent ones; `None` = not known."""
-        with self._lock:
-            return self._usual(level)
-
     def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
         with self._lock:
             whole = self._usual(FULL)
@@ -163,7 +158,9 @@ class Admission:
         raise AssertionError("The last level always fits.")
 
     def _usual(self, level: int) -> float | None:
-        """Return the usual time of a level by its recalls; where too few were seen, by those of another level."""
+        """Return what a recall of a level takes, in ms, by the 95th percentile of recent ones; where too few were seen,
+        by those of another level; `None` = not known.
+        """
         known = self._p95(level)
         if known is not None:
             return known

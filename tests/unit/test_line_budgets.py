@@ -12,7 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 2_440,
+    "adapters": 2_390,
     "arms": 1_790,
     "config": 2_120,
     "console": 3_800,
@@ -22,7 +22,7 @@ BUDGET = {
     "embeddings": 690,
     "evaluation": 1_840,
     "facts": 2_990,
-    "frameworks": 1_910,
+    "frameworks": 1_900,
     "indexes": 6_300,
     "judging": 520,
     "languages": 330,
@@ -35,7 +35,7 @@ BUDGET = {
     "ranking": 4_820,
     "recall": 3_710,
     "reranking": 630,
-    "resilience": 1_360,
+    "resilience": 1_350,
     "rewriting": 650,
     "serving": 4_450,
     "store": 13_510,
