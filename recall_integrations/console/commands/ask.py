@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     "--language",
     metavar="CODE",
     default="en",
-    show_default=True,
     help="Which language memories and questions are in: de, en, es or zh. Everything else is shown in English.",
 )
 def demo(language: str) -> None:

@@ -43,7 +43,7 @@ CHARS = 200  # of each
 @click.argument("text")
 @SCOPE
 @click.option("--id", "memory_id", metavar="ID", help="Its id; one that is there already is replaced.")
-@click.option("--type", "kind", default="observation", show_default=True, metavar="TYPE", help="What it is.")
+@click.option("--type", "kind", default="observation", metavar="TYPE", help="What it is.")
 @click.option("--actor", metavar="NAME", help="Who said or did it.")
 @click.option("--thread", metavar="NAME", help="The conversation it comes from.")
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="What it is about. Repeatable.")
@@ -53,7 +53,6 @@ CHARS = 200  # of each
     "--on-duplicate",
     type=click.Choice(["keep", "replace", "skip"]),
     default="keep",
-    show_default=True,
     help="If another memory says the same.",
 )
 @opened
@@ -86,7 +85,7 @@ def add(
 @click.command("export")
 @STORE
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", show_default=True, expose_value=False,
+@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", expose_value=False,
               help="What FILE is to hold.")  # fmt: skip
 @click.option("--scope", metavar="SCOPE", help="Only this scope. Default: all of them.")
 @filter_options
@@ -223,9 +222,7 @@ BAD_ROWS_SHOWN = 100
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @STORE
-@click.option(
-    "--format", type=click.Choice(["jsonl"]), default="jsonl", show_default=True, expose_value=False, help="Of PATH."
-)
+@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", expose_value=False, help="Of PATH.")
 @click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
 @opened

@@ -204,12 +204,7 @@ SHOWN = 10  # differences
 @click.option("--verify-only", is_flag=True, help="Bring nothing; compare what is at both places.")
 @click.option("--no-verify", is_flag=True, help="Compare nothing afterwards.")
 @click.option(
-    "--sample",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Questions that are asked at both places.",
+    "--sample", type=click.IntRange(min=0), default=20, metavar="N", help="Questions that are asked at both places."
 )
 @CONFIG
 @EMBEDDING

@@ -71,16 +71,12 @@ your users' queries with what was found for each, of which you mark what is righ
 @click.option("--make", metavar="FILE", type=click.Path(path_type=Path), help="Begin a file of questions, see above.")
 @click.option("--log", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
-@click.option("--count", default=50, show_default=True, type=click.IntRange(min=1), help="With --make: lines at most.")
+@click.option("--count", default=50, type=click.IntRange(min=1), help="With --make: lines at most.")
 @k_option(5)
 @QUESTIONS_SCOPE
 @QUESTIONS_NOW
-@click.option(
-    "--worst", default=10, show_default=True, type=click.IntRange(min=0), help="Questions that are described."
-)
-@click.option(
-    "--texts/--no-texts", default=True, show_default=True, help="Whether the report holds texts, or ids only."
-)
+@click.option("--worst", default=10, type=click.IntRange(min=0), help="Questions that are described.")
+@click.option("--texts/--no-texts", default=True, help="Whether the report holds texts, or ids only.")
 @RERANKER
 @LLM
 @seed_option("Of the intervals, and of what --make draws.")
@@ -164,7 +160,7 @@ cosine would have made the result look better than it is.
 @LLM
 @click.option("--judge", metavar="NAME", help="Cross-encoder, or module:function, that says what is relevant.")
 @click.option("--threshold", type=float, help="Score of the judge from which a memory is relevant.")
-@click.option("--cosine", default=0.45, show_default=True, type=click.FloatRange(-1, 1),
+@click.option("--cosine", default=0.45, type=click.FloatRange(-1, 1),
               help="Threshold on the cosine that is looked at.")  # fmt: skip
 @k_option(5)
 @QUESTIONS_SCOPE

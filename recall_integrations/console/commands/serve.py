@@ -39,32 +39,28 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 @click.command("serve")
 @STORE
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens; elsewhere needs --tokens.")
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@click.option("--host", default="127.0.0.1", help="Where it listens; elsewhere needs --tokens.")
+@click.option("--port", default=8765, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
 @click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites.")
 @click.option("--reranker", metavar="MODULE:NAME", help="A reranker; or the name of a cross-encoder.")
 @EMBEDDING
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
 @PRIVACY
-@click.option("--rate", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Requests per second of "
+@click.option("--rate", type=click.FloatRange(min=0), default=0.0, help="Requests per second of "
               "each token, or address. 0 = as many as they like.")  # fmt: skip
-@click.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True, help="Requests at once.")
-@click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, show_default=True, help="Bytes.")
-@click.option("--k-max", type=click.IntRange(min=1), default=100, show_default=True, help="Hits of one recall.")
+@click.option("--concurrency", type=click.IntRange(1, 256), default=16, help="Requests at once.")
+@click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, help="Bytes.")
+@click.option("--k-max", type=click.IntRange(min=1), default=100, help="Hits of one recall.")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Of a store in PostgreSQL: where this node, and no other, keeps columns, for a quick start. Each worker has a "
     "part of it. Default: a temporary one.",
 )
-@click.option("--warm/--no-warm", default=True, show_default=True, help="Load every scope before it answers.")
+@click.option("--warm/--no-warm", default=True, help="Load every scope before it answers.")
 @click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="Processes that answer; more use more processors.",
+    "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
 @click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
 @click.option("--worker", type=int, hidden=True, help="Of a worker: its number, from 0.")
@@ -185,7 +181,7 @@ def _arguments(ctx: click.Context) -> list[str]:
 @click.command("look")
 @click.argument("store", type=PLACE, required=False)
 @click.option("--demo", is_flag=True, help="Look at the memories of `recall demo`, in a temporary store.")
-@click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@click.option("--port", default=0, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
 @EMBEDDING
 @click.pass_context
@@ -271,7 +267,7 @@ def token() -> None:
     metavar="SCOPE",
     help=f"What it reaches: {SYNTAX} With '*' at the end, all that begin so: u1/*. Repeatable.",
 )
-@click.option("--name", default="", help="What it is for.")
+@click.option("--name", default="", show_default=False, help="What it is for.")
 @click.option(
     "--right",
     "rights",
@@ -331,14 +327,10 @@ def revoke_token(file: Path, token_id: str) -> None:
 @STORE
 @click.option("--scope", metavar="SCOPE", help=f"Whose memory it is: {SYNTAX}")
 @click.option(
-    "--transport",
-    type=click.Choice(["stdio", "streamable-http"]),
-    default="stdio",
-    show_default=True,
-    help="How clients reach it.",
+    "--transport", type=click.Choice(["stdio", "streamable-http"]), default="stdio", help="How clients reach it."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP listens; elsewhere needs a token.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65_535), help="Of HTTP.")
+@click.option("--host", default="127.0.0.1", help="Where HTTP listens; elsewhere needs a token.")
+@click.option("--port", default=8000, type=click.IntRange(1, 65_535), help="Of HTTP.")
 @click.option(
     "--token",
     envvar="RECALL_MCP_TOKEN",

@@ -43,7 +43,6 @@ PRIVACY = click.option(
     "--privacy",
     type=click.Choice(["allow", "redact", "block"]),
     default="allow",
-    show_default=True,
     help="What may be seen: everything; personal data and secrets replaced; ids, refs and scores only.",
 )
 CONFIG = click.option(
@@ -148,12 +147,12 @@ def recall_options(k: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
     """Return the option `-k`, or `--k`."""
-    return click.option("-k", "--k", default=default, show_default=True, type=click.IntRange(min=1), help=what)
+    return click.option("-k", "--k", default=default, type=click.IntRange(min=1), help=what)
 
 
 def seed_option(what: str) -> Callable[[Any], Any]:
     """Return the option `--seed`."""
-    return click.option("--seed", default=0, show_default=True, help=what)
+    return click.option("--seed", default=0, help=what)
 
 
 # -- reading them ------------------------------------------------------------------------------------------------------
