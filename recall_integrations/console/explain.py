@@ -6,6 +6,7 @@ In a notebook: `explain(rich.console.Console(), optimizer.recall("…"), config=
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from rich.console import Console
 from rich.padding import Padding
@@ -163,19 +164,10 @@ def show_reading(
 
 
 def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rows = [
-        *_language(parsed),
-        *_named(parsed),
-        *_dated(parsed, plan, config),
-        *_session(parsed, plan, config),
-        *_read(parsed),
-    ]
-    if not rows:
-        return
-    console.print()
-    grid = pairs()
-    for label, words in rows:
+    grid, rest = pairs(), (_dated(parsed, plan, config), _session(parsed, plan, config), _read(parsed))
+    for label, words in chain(_language(parsed), _named(parsed), *rest):
         grid.add_row(label, Text(words))
+    console.print()
     console.print(grid)
 
 
@@ -255,8 +247,7 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
         yield "spelling", plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
     rare = {t.stem: t for t in parsed.tokens if t.roles[:1] == (RARE,) and t.rarity is not None}
     if rare:
-        words = (f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
-        yield "rare", some(words)
+        yield "rare", some(f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
     if parsed.predicate_hints:
         yield "relation", some(parsed.predicate_hints)
     yield "looked for", some(parsed.terms) or "no word: only meaning, names and times are left"
@@ -312,7 +303,9 @@ def _show_decision(
     grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
     if version != RULES:
         grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE diff"))
-    grid.add_row("runner-up", Text(_runner_up(plan)))
+    away = "" if plan.runner_up_margin is None else f", {plan.runner_up_margin:.3f} away"
+    runner_up = "none: no other rule could have decided" if plan.runner_up is None else f"{plan.runner_up}{away}"
+    grid.add_row("runner-up", Text(runner_up))
     for i, change in enumerate(changes):
         grid.add_row("" if i else "changed by", Text(change))
     biases = [n for n, on in (("graph bias", parsed.router.graph_bias), ("time bias", parsed.router.time_bias)) if on]
@@ -340,13 +333,6 @@ def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
         because = said.partition("; ")[0]
     changes = [plain(part) for part in said.removeprefix(because).split("; ")]
     return plain(because), [change for change in changes if change]
-
-
-def _runner_up(plan: RetrievalPlan) -> str:
-    if plan.runner_up is None:
-        return "none: no other rule could have decided"
-    distance = plan.runner_up_margin
-    return plan.runner_up if distance is None else f"{plan.runner_up}, {distance:.3f} away"
 
 
 # -- arms and hits -----------------------------------------------------------------------------------------------------

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from recall_integrations.evaluation.moved import Verified
-    from recall_integrations.store.moving import Moved
 
 
 @click.command("doctor")
@@ -257,10 +256,6 @@ def _bring(source: Place, target: Place) -> None:
         except KeyboardInterrupt:
             click.echo("Stopped. Ask for the same again: it goes on where it was.", err=True)
             raise
-    _tell_moved(source, moved)
-
-
-def _tell_moved(source: Place, moved: Moved) -> None:
     again = ", which had been begun before" if moved.went_on else ""
     what = f"{number_of(moved.memories, 'memory')} of {number_of(moved.scopes, 'scope')}"
     click.echo(f"Moved {what} in {moved.seconds:.1f} s{again}. Who writes to {source} waited for {moved.held_s:.1f} s.")

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     import socket
 
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
 
@@ -95,8 +94,11 @@ def serve(
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.served import Limits, Served, Settings
+    from recall_integrations.serving.tokens import Tokens
 
-    known = _known(host, tokens)
+    start.check_installed()
+    known = None if tokens is None else Tokens(tokens)
+    start.check_access(host, known)
     limits = Limits(workers=workers, **{name: options[name] for name in ("rate", "concurrency", "body_max", "k_max")})
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
@@ -125,17 +127,6 @@ def serve(
         _said(STOPPED)
 
 
-def _known(host: str, tokens: Path | None) -> Tokens | None:
-    """Return who may ask; an address that others reach needs somebody."""
-    from recall_integrations.serving import start
-    from recall_integrations.serving.tokens import Tokens
-
-    start.check_installed()
-    known = None if tokens is None else Tokens(tokens)
-    start.check_access(host, known)
-    return known
-
-
 def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | None:
     """Return the directory in which this process keeps columns; `None` = a temporary one, or that of the store."""
     if directory is None:
@@ -153,12 +144,11 @@ def _say_where(store: Place, address: str, more: str = "") -> None:
 def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: socket.socket) -> None:
     """Start workers with the same arguments, and keep them running until this process is told to stop."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.start import Workers, check_possible
 
     with closing(listener):
-        check_possible(count)
+        start.check_possible(count)
         _say_where(store, start.address_of(listener), f", {count} workers")
-        served = Workers(_arguments(ctx), count, listener, said=_said).run()
+        served = start.Workers(_arguments(ctx), count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
     _said(STOPPED)
