@@ -157,7 +157,7 @@ class CrossEncoderReranker:
     """
 
     local = True  # what it reads leaves the process nowhere
-    __slots__ = ("_batch_size", "_lock", "_model", "_running", "_source", "_tokens_max", "name", "scale")
+    __slots__ = ("_batch_size", "_lock", "_model", "_running", "_tokens_max", "name", "scale")
 
     def __init__(self, source: str | Path, *, batch_size: int = BATCH) -> None:
         self.name = str(source)
@@ -168,7 +168,6 @@ class CrossEncoderReranker:
         if batch_size < 1:
             raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
         self.scale = UNKNOWN  # until it is loaded
-        self._source = self.name
         self._batch_size = batch_size
         self._model: Any = None
         self._tokens_max = TOKENS_MAX
@@ -230,7 +229,7 @@ class CrossEncoderReranker:
                     from sentence_transformers import CrossEncoder
                 except ImportError as e:
                     raise _missing_extra(self.name) from e
-                model = called(self.name, CrossEncoder, self._source)
+                model = called(self.name, CrossEncoder, self.name)
                 self._predict(model, "query", ["text"])  # the first pass allocates; and several labels show here
                 self._tokens_max, self.scale = _tokens_max(model), _scale(model)
                 self._model = model

@@ -20,10 +20,6 @@ Told = Callable[[str, int, "int | None"], None]
 FIRST_S, EVERY_S = 5.0, 10.0  # seconds until the first line is written, and from then to the next
 
 
-def _nothing(_what: str, _done: int, _total: int | None) -> None:
-    pass
-
-
 @contextmanager
 def telling(
     progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
@@ -33,7 +29,7 @@ def telling(
         yield progress
         return
     if not progress:
-        yield _nothing
+        yield lambda _what, _done, _total: None
         return
     target = sys.stderr if stream is None else stream
     if target.isatty():

@@ -15,7 +15,7 @@ from typing import Any
 from recall_integrations.errors import extra
 from recall_integrations.observability.logs import code_of, fields, flat
 from recall_integrations.records import record
-from recall_integrations.types import Degradation, RecallResult
+from recall_integrations.types import Degradation
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
 
 PREFIX = "recall."
@@ -181,18 +181,13 @@ def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:
         model = said.get("recall.rewriteModel") or said.get("recall.rewriteProvider")
         if model:
             said["gen_ai.request.model"] = model
-    if told:
-        said |= _content(result)
+    if told:  # by the conventions for retrieval
+        first = result.hits[:DOCUMENTS_MAX]
+        documents = [{"id": hit.memory.id, "score": round(hit.score, 4), "content": hit.memory.text} for hit in first]
+        said |= {
+            "gen_ai.retrieval.query.text": result.query.original,
+            "gen_ai.retrieval.documents": json.dumps(documents, ensure_ascii=False),
+            "recall.rationaleIds": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
+            "recall.rewrites": list(result.query.rewrites),
+        }
     return said
-
-
-def _content(result: RecallResult) -> dict[str, Any]:
-    """Return the query and its hits, by the conventions for retrieval."""
-    first = result.hits[:DOCUMENTS_MAX]
-    documents = [{"id": hit.memory.id, "score": round(hit.score, 4), "content": hit.memory.text} for hit in first]
-    return {
-        "gen_ai.retrieval.query.text": result.query.original,
-        "gen_ai.retrieval.documents": json.dumps(documents, ensure_ascii=False),
-        "recall.rationaleIds": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
-        "recall.rewrites": list(result.query.rewrites),
-    }

@@ -32,7 +32,6 @@ class _Task:
     future: Future[Any]
     run: Callable[[], Callable[[], None]]
     given_up: bool = False
-    over: bool = False
 
 
 class Bulkhead:
@@ -71,7 +70,7 @@ class Bulkhead:
 
         def run() -> Callable[[], None]:
             if not future.set_running_or_notify_cancel():
-                return _nothing
+                return lambda: None
             try:
                 result = context.run(call, *args)
             except BaseException as e:  # noqa: BLE001 - handed to whoever waits: `SystemExit` of a component, too
@@ -97,7 +96,7 @@ class Bulkhead:
         future.cancel()  # if it has not begun
         with self._lock:
             task = self._tasks.get(future)
-            if task is not None and not task.given_up and not task.over:
+            if task is not None and not task.given_up:
                 task.given_up = True
                 self._active -= 1
                 self._hanging += 1
@@ -138,12 +137,8 @@ class Bulkhead:
 
     def _ended(self, task: _Task) -> None:
         with self._lock:
-            task.over = True
             del self._tasks[task.future]
             if task.given_up:
                 self._hanging -= 1
             else:
                 self._active -= 1
-
-
-def _nothing() -> None: ...

@@ -151,18 +151,21 @@ class Tokens:
         """
         try:
             found = self.path.stat()
+            seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+            if seen != self._seen:
+                if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+                    raise ConfigError(
+                        f"Others may read {self.path}; a file of tokens is its owner's. Run: chmod 600 {self.path}"
+                    )
+                self._tokens, self._seen = _File.model_validate_json(self.path.read_bytes()).tokens, seen
         except FileNotFoundError:
             self._seen, self._tokens = None, ()
-            return ()
         except OSError as e:
             raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
-        seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
-        if seen != self._seen:
-            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
-                raise ConfigError(
-                    f"Others may read {self.path}; a file of tokens is its owner's. Run: chmod 600 {self.path}"
-                )
-            self._tokens, self._seen = self._read(), seen
+        except ValidationError as e:
+            first = e.errors(include_input=False)[0]
+            wrong = " ".join([".".join(map(str, first["loc"])), first["msg"]]).strip()
+            raise ConfigError(f"{self.path} is no file of tokens ({wrong}). Make one with `recall token add`.") from e
         return self._tokens
 
     def find(self, token: str) -> Token | None:
@@ -244,16 +247,6 @@ class Tokens:
             yield
         finally:
             lock.release()
-
-    def _read(self) -> tuple[Token, ...]:
-        try:
-            return _File.model_validate_json(self.path.read_bytes()).tokens
-        except OSError as e:
-            raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
-        except ValidationError as e:
-            first = e.errors(include_input=False)[0]
-            wrong = " ".join([".".join(map(str, first["loc"])), first["msg"]]).strip()
-            raise ConfigError(f"{self.path} is no file of tokens ({wrong}). Make one with `recall token add`.") from e
 
     def _write(self, tokens: Iterable[Token]) -> None:
         """Write the file in one step: a server that reads it meanwhile sees the old file or the new one."""
