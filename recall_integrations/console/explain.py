@@ -164,11 +164,9 @@ def show_reading(
 
 
 def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    grid, rest = pairs(), (_dated(parsed, plan, config), _session(parsed, plan, config), _read(parsed))
-    for label, words in chain(_language(parsed), _named(parsed), *rest):
-        grid.add_row(label, Text(words))
+    rest = (_dated(parsed, plan, config), _session(parsed, plan, config), _read(parsed))
     console.print()
-    console.print(grid)
+    console.print(pairs(chain(_language(parsed), _named(parsed), *rest)))
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:

@@ -106,8 +106,8 @@ class Importer:
     ) -> Iterator[tuple[Scope, Memory]]:
         seen: dict[tuple[Scope, str], int] = {}
         equal: Counter[str] = Counter()
-
-        def checked(number: int, raw: bytes) -> tuple[Scope, Memory] | None:
+        now = utc_now()
+        for number, raw in _lines(path, advance):
             try:
                 where, memory = _identified(raw, scope, equal)
                 first = seen.setdefault((where, memory.id or ""), number)
@@ -118,16 +118,11 @@ class Importer:
                 if not skip_bad:
                     raise InvalidMemory(f"{path}, line {number}: {problem}.") from e
                 self.report.bad.append(BadRow(line=number, problem=problem))
-                return None
-            return where, memory
-
-        now = utc_now()
-        for number, raw in _lines(path, advance):
-            row = checked(number, raw)
-            if row is not None and row[1].expires_at is not None and row[1].expires_at <= now:
+                continue
+            if memory.expires_at is not None and memory.expires_at <= now:
                 self.report.ended += 1
-            elif row is not None:
-                yield row
+            else:
+                yield where, memory
 
 
 def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:

@@ -110,10 +110,7 @@ def show_result(
 
 def show_plan(console: Console, result: RecallResult) -> None:
     """Print what was understood, which plan was chosen, why, and how long it took."""
-    grid = pairs()
-    for name, value in understood(result.query):
-        grid.add_row(name, Text(plain(value)))
-    plan = result.plan
+    grid, plan = pairs((name, plain(value)) for name, value in understood(result.query)), result.plan
     because = plain(plan.reason.removeprefix(f"{plan.name}: "))
     grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", because))
     if result.version != RULES:
@@ -228,7 +225,6 @@ def cache_words(cache: CacheOutcome) -> str:
 
 def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     """Print the contents of a store; `stats` is the value that `--json` prints."""
-    grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
     filling = sum(stats.get("collections_lack", {}).values())
@@ -244,8 +240,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         "behind": lag or "no index",
         **({"filling": f"{filling:,} vectors of large scopes are scanned until they are indexed"} if filling else {}),
     }
-    for name, value in rows.items():
-        grid.add_row(name, Text(plain(value)))
+    grid = pairs((name, plain(value)) for name, value in rows.items())
     for notice in stats["notices"]:
         grid.add_row("notice", Text(plain(notice), style="yellow"))
     console.print(grid)
@@ -259,11 +254,13 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         console.print(table)
 
 
-def pairs() -> Table:
+def pairs(rows: Iterable[tuple[str, str]] = ()) -> Table:
     """Return a grid of labels and values."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
+    for label, value in rows:
+        grid.add_row(label, Text(value))
     return grid
 
 

@@ -15,7 +15,7 @@ BUDGET = {
     "adapters": 2_390,
     "arms": 1_790,
     "config": 2_120,
-    "console": 3_750,
+    "console": 3_730,
     "counterfactual": 490,
     "database": 2_650,
     "delivery": 2_150,
