@@ -68,15 +68,10 @@ _NOBODY = (NullEventHandler, NullSpanHandler)  # what the root has from the begi
 
 
 class RecallStepEvent(BaseEvent):
-    """The event that a stage or an arm of a recall has ended.
+    """The event that a stage or an arm of a recall has ended."""
 
-    Args:
-        step: name of the stage or arm: `parse`, …, `arm.lexical`.
-        inputs, outputs: its input and its result, as JSON types.
-    """
-
-    step: str
-    inputs: dict[str, Any]
+    step: str  # name of the stage or arm: `parse`, …, `arm.lexical`
+    inputs: dict[str, Any]  # its input and its result, as JSON types
     outputs: dict[str, Any]
 
     @classmethod
@@ -85,13 +80,9 @@ class RecallStepEvent(BaseEvent):
 
 
 class RecallNotSearchedEvent(BaseEvent):
-    """The event that a recall returned an empty list because it could look at nothing; memories may exist.
+    """The event that a recall returned an empty list because it could look at nothing; memories may exist."""
 
-    Args:
-        message: the reason.
-    """
-
-    message: str
+    message: str  # the reason
 
     @classmethod
     def class_name(cls) -> str:

@@ -45,17 +45,12 @@ logger = logging.getLogger("recall_integrations")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """The changes that brought a copy in step.
-
-    Args:
-        added, replaced, forgotten: number of documents that were new, had changed, were gone.
-        left_out: number of documents without a text that can be kept.
-    """
+    """The changes that brought a copy in step, in numbers of documents."""
 
     added: int = 0
     replaced: int = 0
     forgotten: int = 0
-    left_out: int = 0
+    left_out: int = 0  # without a text that can be kept
 
     def __str__(self) -> str:
         said = f"{self.added:,} added, {self.replaced:,} replaced, {self.forgotten:,} forgotten"

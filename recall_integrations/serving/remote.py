@@ -6,7 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.filters import as_filters
-from recall_integrations.adapters.scopes import parse_scope
+from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.travel import packed_record, record_of, with_marks
 from recall_integrations.errors import (
@@ -225,7 +225,7 @@ class RemoteOptimizer(QueryOptimizer):
         asked = {"rating": rating, "asked_again": asked_again or None, "query": query}
         body |= {name: value for name, value in asked.items() if value is not None}
         if scope is not None:
-            body["scope"] = scope_data(checked_scope(scope))
+            body["scope"] = scope_text(checked_scope(scope))
         if now is not None:
             body["now"] = time_data(now, "now")
         reply = self.wire.ask(Asked(method="POST", path="/feedback", body=body, seconds=self.timeout))
@@ -304,11 +304,6 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
     return body
 
 
-def scope_data(scope: Scope) -> dict[str, str]:
-    """Return the parts of a scope."""
-    return asdict(scope)
-
-
 def filters_data(given: Any) -> dict[str, Any] | None:
     """Return filters as the server reads them; `None` = they hold no condition."""
     return packed_record(as_filters(given)) or None
@@ -340,8 +335,8 @@ def _window(given: Any) -> dict[str, str] | bool | None:
 _WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what writes it
     **dict.fromkeys(("k", "tokens_max", "context"), whole),
     **dict.fromkeys(("timezone", "strict", "score_min", "time_budget_ms", "privacy"), real),
-    "scope": lambda given: scope_data(checked_scope(given)),
-    "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
+    "scope": lambda given: scope_text(checked_scope(given)),
+    "scopes": lambda given: list(map(scope_text, checked_scopes(given) or ())),
     "filters": filters_data,
     "now": lambda given: time_data(given, "now"),
     "as_of": lambda given: time_data(given, "as_of"),

@@ -5,7 +5,6 @@ open the store ─▶ make the optimizer ─▶ listen ─▶ serve ─▶ SIGTE
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -37,30 +36,27 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 def check_installed() -> None:
     """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):
-        for name in ("fastapi", "uvicorn"):
-            importlib.import_module(name)
+        import uvicorn  # noqa: F401 - for both
 
 
 def metrics_of(store: MemoryStore) -> Metrics | None:
     """Return the observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
     from recall_integrations.observability.metrics import Metrics
 
-    try:
+    with suppress(MissingExtra):
         metrics = Metrics()
-    except MissingExtra:
-        return None
-    metrics.watch(store)
-    return metrics
+        metrics.watch(store)
+        return metrics
+    return None
 
 
 def tracing_if_there() -> Tracing | None:
     """Return the observer that makes spans with the provider of the process; `None` without OpenTelemetry."""
     from recall_integrations.observability.tracing import Tracing
 
-    try:
+    with suppress(MissingExtra):
         return Tracing()
-    except MissingExtra:
-        return None
+    return None
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:

@@ -12,7 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 2_390,
+    "adapters": 2_380,
     "arms": 1_790,
     "config": 2_120,
     "console": 3_730,
@@ -28,7 +28,7 @@ BUDGET = {
     "languages": 330,
     "learning": 1_540,
     "observability": 1_110,
-    "ontop": 840,
+    "ontop": 830,
     "planning": 430,
     "privacy": 2_150,
     "query": 11_990,
@@ -37,7 +37,7 @@ BUDGET = {
     "reranking": 630,
     "resilience": 1_350,
     "rewriting": 650,
-    "serving": 4_440,
+    "serving": 4_420,
     "store": 13_510,
     "text": 1_500,
     "types": 2_920,
