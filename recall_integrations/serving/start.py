@@ -36,7 +36,8 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 def check_installed() -> None:
     """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):
-        import uvicorn  # noqa: F401 - for both
+        import fastapi  # noqa: F401 - whether it is there
+        import uvicorn  # noqa: F401
 
 
 def metrics_of(store: MemoryStore) -> Metrics | None:

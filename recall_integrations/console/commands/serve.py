@@ -114,10 +114,8 @@ def serve(
         metrics = start.metrics_of(memories)
         observers = list(filter(None, (metrics, start.tracing_if_there())))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
-        hides = Settings(privacy=options["privacy"])
-        served = Served(
-            store=memories, optimizer=optimizer, tokens=known, limits=limits, settings=hides, metrics=metrics
-        )
+        rest: dict[str, Any] = {"settings": Settings(privacy=options["privacy"]), "metrics": metrics}
+        served = Served(store=memories, optimizer=optimizer, tokens=known, limits=limits, **rest)
         if options["warm"]:
             _warm(memories)
         if shared is None:
