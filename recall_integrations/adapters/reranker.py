@@ -157,18 +157,15 @@ class CrossEncoderReranker:
     """
 
     local = True  # what it reads leaves the process nowhere
-    __slots__ = ("_batch_size", "_lock", "_model", "_running", "_tokens_max", "name", "scale")
+    __slots__ = ("_lock", "_model", "_running", "_tokens_max", "name", "scale")
 
-    def __init__(self, source: str | Path, *, batch_size: int = BATCH) -> None:
+    def __init__(self, source: str | Path) -> None:
         self.name = str(source)
         if not self.name.strip():
             raise InvalidArgument(
                 "The name of the reranker is empty. Name a cross-encoder, or pass None for no rerank."
             )
-        if batch_size < 1:
-            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
         self.scale = UNKNOWN  # until it is loaded
-        self._batch_size = batch_size
         self._model: Any = None
         self._tokens_max = TOKENS_MAX
         self._lock, self._running = threading.Lock(), threading.Lock()
@@ -198,7 +195,7 @@ class CrossEncoderReranker:
             if held:
                 query, cut, tokens = self._fitted(model, query, texts)
                 done, begin = 0, deadline.remaining()
-                for batch in batches(tokens, self._batch_size):
+                for batch in batches(tokens, BATCH):
                     cost = len(batch) * max(tokens[i] for i in batch)  # with the padding
                     left = deadline.remaining()
                     if deadline.over or (done and (begin - left) / done * cost > left):

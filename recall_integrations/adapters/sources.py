@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter, resolve_embedding
+from recall_integrations.adapters.embedding import Adapter, resolve_embedding
 from recall_integrations.embeddings import base as identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, InvalidArgument
@@ -226,7 +226,7 @@ class ChromaEmbedding(Adapter):
     def __init__(self, collection: Any, function: Any) -> None:
         self._embed = getattr(collection, "_embed", None)
         self._asks = self._embed is not None and "is_query" in inspect.signature(self._embed).parameters
-        super().__init__(function, batch_size=BATCH_SIZE)
+        super().__init__(function)
 
     def _documents(self, texts: list[str]) -> Any:
         return self._source(texts) if self._embed is None else self._embed(texts)

@@ -12,7 +12,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 2_380,
+    "adapters": 2_370,
     "arms": 1_790,
     "config": 2_120,
     "console": 3_730,

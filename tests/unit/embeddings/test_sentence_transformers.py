@@ -45,7 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def embedding(folder: Path) -> Any:
-    return resolve_embedding(str(folder), batch_size=3)
+    return resolve_embedding(str(folder))
 
 
 def test_shapes(embedding: Any) -> None:
