@@ -21,9 +21,7 @@ FIRST_S, EVERY_S = 5.0, 10.0  # seconds until the first line is written, and fro
 
 
 @contextmanager
-def telling(
-    progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Told]:
+def telling(progress: bool | Told, *, stream: TextIO | None = None) -> Iterator[Told]:
     """Yield the function that long work tells of its progress."""
     if not isinstance(progress, bool):
         yield progress
@@ -36,7 +34,7 @@ def telling(
         with _bars(target) as bars:
             yield _Bars(bars)
     else:
-        yield Lines(target, clock)
+        yield Lines(target)
 
 
 @contextmanager

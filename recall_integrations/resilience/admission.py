@@ -74,10 +74,9 @@ ROOM = 1.3  # a better level must fit that many times
 
 @record(frozen=True, slots=True)
 class Admitted:
-    """The admission of a recall: its level, and its times."""
+    """The admission of a recall."""
 
     level: int  # 0 = all of it … 4 = next to nothing
-    waited_ms: float = 0.0  # milliseconds that it waited for its place
     usual_ms: float = 0.0  # milliseconds that a whole recall takes these days; 0 = not known
 
     @property
@@ -111,12 +110,10 @@ class Admission:
         """
         mine = self._mine
         if getattr(mine, "held", False):
-            yield self._chosen(deadline.remaining_ms(), 0.0)
+            yield self._chosen(deadline.remaining_ms())
             return
-        began = self._clock()
         mine.held = self._places.acquire(deadline)
-        waited_ms = (self._clock() - began) * 1e3
-        given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
+        given = self._chosen(deadline.remaining_ms()) if mine.held else Admitted(MINIMAL)
         mine.away, mine.deadline = 0.0, deadline
         started = self._clock()
         try:
@@ -145,7 +142,7 @@ class Admission:
             mine.held = self._places.acquire(mine.deadline)
             mine.away += self._clock() - began
 
-    def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
+    def _chosen(self, left_ms: float) -> Admitted:
         with self._lock:
             whole = self._usual(FULL)
             usual = whole or 0.0
@@ -154,7 +151,7 @@ class Admission:
                 room = ROOM if level < self._level else 1.0
                 if takes is None or takes * room <= left_ms or level == MINIMAL:
                     self._level = level
-                    return Admitted(level, waited_ms, usual)
+                    return Admitted(level, usual)
         raise AssertionError("The last level always fits.")
 
     def _usual(self, level: int) -> float | None:

@@ -373,10 +373,8 @@ class Guards:
         settings: BreakerConfig,
         shelf: Shelf | None = None,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._shelf, self._clock = settings, shelf, clock
-        self._waiting = waiting
+        self._settings, self._shelf, self._waiting = settings, shelf, waiting
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
@@ -385,11 +383,8 @@ class Guards:
         made = self._made.get(name)
         if made is not None:
             return made.limited(limit_ms)
-        settings = self._settings
-        breaker = Breaker(
-            f"{name}:{who}" if who else name, failures_max=settings.failures_max, open_s=settings.open_s,
-            clock=self._clock, shelf=self._shelf,
-        )  # fmt: skip
+        settings, who = self._settings, f"{name}:{who}" if who else name
+        breaker = Breaker(who, failures_max=settings.failures_max, open_s=settings.open_s, shelf=self._shelf)
         guard = Guard(name, limit_ms=limit_ms, breaker=breaker, attempts=attempts, waiting=self._waiting)
         with self._lock:
             return self._made.setdefault(name, guard).limited(limit_ms)

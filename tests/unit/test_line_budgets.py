@@ -35,7 +35,7 @@ BUDGET = {
     "ranking": 4_820,
     "recall": 3_710,
     "reranking": 630,
-    "resilience": 1_350,
+    "resilience": 1_340,
     "rewriting": 650,
     "serving": 4_420,
     "store": 13_510,
