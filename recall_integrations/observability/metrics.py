@@ -69,76 +69,6 @@ _OUTCOMES = {"hits": "hit", "misses": "miss"}  # of look-ups in memory
 Values = list[tuple[Sequence[str], float]]
 
 
-class Sources:
-    """Stores and optimizers, which may go away. Threads share it."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._stores: dict[str, weakref.ref[Any]] = {}
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
-        self._lock = threading.Lock()
-
-    def store(self, store: Any, name: str) -> None:
-        """Add a store; see `Metrics.watch`."""
-        if not callable(getattr(store, "figures", None)):
-            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
-        with self._lock:
-            self._stores[name] = weakref.ref(store)
-
-    def optimizer(self, source: object) -> None:
-        """Add an optimizer whose breakers are shown."""
-        with self._lock:
-            self._optimizers.add(source)
-
-    def optimizers(self) -> list[Any]:
-        with self._lock:
-            return list(self._optimizers)
-
-    def collect(self, core: Any) -> Iterator[Any]:
-        """Yield the families of all stores and optimizers."""
-        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
-        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
-        for name, figures in self._figures():
-            sizes[families.UP].append(((name,), float(figures is not None)))
-            if figures is None:
-                continue
-            for what, key in families.OF_STORES.items():
-                figure = figures[key]
-                if not isinstance(figure, Mapping):
-                    figure = {"": figure}
-                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
-        parts: dict[str, list[Any]] = {}
-        for optimizer in self.optimizers():
-            for part in optimizer.health():
-                known = part.component in self._components
-                parts.setdefault(part.component if known else families.OTHER, []).append(part)
-        for component, of_it in sorted(parts.items()):
-            worst = max(STATES.index(part.breaker) if part.breaker in STATES else 0 for part in of_it)
-            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
-            sizes[families.BREAKER] += states
-            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
-            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
-        for what, values in sizes.items():
-            yield what.filled(core, values)
-
-    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-        """Yield name and figures of each store that is open; `None` = it cannot be read."""
-        with self._lock:
-            stores = [(name, ref()) for name, ref in self._stores.items()]
-        for name, store in stores:
-            try:
-                if store is None:
-                    raise StoreClosed("It is gone.")
-                figures = store.figures()
-            except StoreClosed:
-                with self._lock:
-                    self._stores.pop(name, None)
-                continue
-            except RecallError:  # an error must not cost the other metrics
-                figures = None
-            yield name, figures
-
-
 class Metrics(RecallObserver):
     """Counts recalls, for one registry. Threads share it; several optimizers may.
 
@@ -180,7 +110,10 @@ class Metrics(RecallObserver):
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
         self._overlap = families.Means(families.OVERLAPS)
         self._by_plan = families.ByPlan()
-        self._sources = Sources(self._names)
+        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in self._names for kind in ("arm", "stage")}
+        self._stores: dict[str, weakref.ref[Any]] = {}  # which may go away, as optimizers
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lock = threading.Lock()
         try:
             self.registry.register(self)  # the first collector of its registry that is asked: see `collect`
             self._of = families.Families(library, self.registry, self._names)
@@ -195,7 +128,8 @@ class Metrics(RecallObserver):
 
     def attached(self, source: object) -> None:
         """Add an optimizer that reports here: the state of its breakers is shown as well."""
-        self._sources.optimizer(source)
+        with self._lock:
+            self._optimizers.add(source)
 
     def watch(self, store: Any, name: str = DEFAULT_STORE) -> None:
         """Show the size of a store, the number of its changes, and the changes that its indexes lack.
@@ -207,7 +141,10 @@ class Metrics(RecallObserver):
         Raises:
             InvalidArgument: it is no store.
         """
-        self._sources.store(store, name)
+        if not callable(getattr(store, "figures", None)):
+            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
+        with self._lock:
+            self._stores[name] = weakref.ref(store)
 
     def set_ndcg(self, plan: str, value: float) -> None:
         """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
@@ -330,7 +267,9 @@ class Metrics(RecallObserver):
 
     def collect(self) -> Iterator[Any]:
         """Yield the metrics that are computed when somebody asks. All that has ended by then is counted first."""
-        for optimizer in self._sources.optimizers():
+        with self._lock:
+            optimizers = list(self._optimizers)
+        for optimizer in optimizers:
             optimizer.flush()
         core = self._core
         (recalls,), seconds = self._recent.sums()
@@ -339,7 +278,51 @@ class Metrics(RecallObserver):
         if lookups:
             yield families.CACHE_RATE.filled(core, [((), hits / lookups)])
         yield families.OVERLAP.filled(core, [((r,), mean) for r, mean in self._overlap.means()])
-        yield from self._sources.collect(core)
+        for what, values in self._sizes(optimizers).items():
+            yield what.filled(core, values)
+
+    def _sizes(self, optimizers: Iterable[Any]) -> dict[families.Computed, Values]:
+        """Return the values of all stores and optimizers."""
+        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
+        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
+        for name, figures in self._figures():
+            sizes[families.UP].append(((name,), float(figures is not None)))
+            if figures is None:
+                continue
+            for what, key in families.OF_STORES.items():
+                figure = figures[key]
+                if not isinstance(figure, Mapping):
+                    figure = {"": figure}
+                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
+        parts: dict[str, list[Any]] = {}
+        for optimizer in optimizers:
+            for part in optimizer.health():
+                name = part.component if part.component in self._components else OTHER
+                parts.setdefault(name, []).append(part)
+        for component, of_it in sorted(parts.items()):
+            worst = max(STATES.index(part.breaker) for part in of_it)
+            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
+            sizes[families.BREAKER] += states
+            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
+            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
+        return sizes
+
+    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+        """Yield name and figures of each store that is open; `None` = it cannot be read."""
+        with self._lock:
+            stores = [(name, ref()) for name, ref in self._stores.items()]
+        for name, store in stores:
+            try:
+                if store is None:
+                    raise StoreClosed("It is gone.")
+                figures = store.figures()
+            except StoreClosed:
+                with self._lock:
+                    self._stores.pop(name, None)
+                continue
+            except RecallError:  # an error must not cost the other metrics
+                figures = None
+            yield name, figures
 
 
 class _WithoutTimes:
