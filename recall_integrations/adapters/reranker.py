@@ -228,7 +228,11 @@ class CrossEncoderReranker:
                     raise _missing_extra(self.name) from e
                 model = called(self.name, CrossEncoder, self.name)
                 self._predict(model, "query", ["text"])  # the first pass allocates; and several labels show here
-                self._tokens_max, self.scale = _tokens_max(model), _scale(model)
+                activation = getattr(model, "activation_fn", None) or getattr(
+                    model, "default_activation_function", None
+                )
+                self.scale = _SCALES.get(type(activation).__name__, UNKNOWN)
+                self._tokens_max = _tokens_max(model)
                 self._model = model
             return self._model
 
@@ -277,11 +281,6 @@ def _tokens_max(model: Any) -> int:
     ]
     limits = [n for n in known if isinstance(n, int) and 0 < n < 1_000_000]  # tokenizers say 1e30 for "no limit"
     return min(limits, default=TOKENS_MAX)
-
-
-def _scale(model: Any) -> str:
-    activation = getattr(model, "activation_fn", None) or getattr(model, "default_activation_function", None)
-    return _SCALES.get(type(activation).__name__, UNKNOWN)
 
 
 def _missing_extra(name: str) -> MissingExtra:

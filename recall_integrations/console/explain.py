@@ -140,7 +140,9 @@ def show_reading(
     parsed = found.query if isinstance(found, RecallResult) else found
     _heading(console, "query")
     show_query(console, parsed)
-    _show_readings(console, parsed, plan, config.planner)
+    readings = (_dated(parsed, plan, config.planner), _session(parsed, plan, config.planner), _read(parsed))
+    console.print()
+    console.print(pairs(chain(_language(parsed), _named(parsed), *readings)))
     _heading(console, "features")
     _show_features(console, parsed, config)
     _heading(console, "rules, in the order they are tried")
@@ -161,12 +163,6 @@ def show_reading(
 
 
 # -- what was found in it ----------------------------------------------------------------------------------------------
-
-
-def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rest = (_dated(parsed, plan, config), _session(parsed, plan, config), _read(parsed))
-    console.print()
-    console.print(pairs(chain(_language(parsed), _named(parsed), *rest)))
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:

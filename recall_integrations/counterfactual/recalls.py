@@ -283,15 +283,10 @@ def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], afte
     old = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(whole.hits, start=1)}
     new = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(less.hits, start=1)}
     for key in dict.fromkeys((*old, *new)):
-        yield Move(
-            id=key,
-            before=old[key][0] if key in old else before.get(key),
-            after=new[key][0] if key in new else after.get(key),
-            hit_before=key in old,
-            hit_after=key in new,
-            score_before=old[key][1] if key in old else None,
-            score_after=new[key][1] if key in new else None,
-        )
+        was, score = old.get(key, (before.get(key), None))
+        place, less_score = new.get(key, (after.get(key), None))
+        hits = {"hit_before": key in old, "hit_after": key in new}
+        yield Move(id=key, before=was, after=place, score_before=score, score_after=less_score, **hits)
 
 
 def _worth(place: int | None) -> float:

@@ -260,12 +260,9 @@ def _said(
         if one not in of_scope or of_scope[one][1] < sure:
             of_scope[one] = (gain, sure)
 
-    for one in given["helpful"]:
-        say(one, 1.0, SAID)
-    for one in given["wrong"]:
-        say(one, 0.0, SAID)
-    for one in given["cited"]:
-        say(one, 1.0, CITED)
+    for name, gain, sure in (("helpful", 1.0, SAID), ("wrong", 0.0, SAID), ("cited", 1.0, CITED)):
+        for one in given[name]:
+            say(one, gain, sure)
     if rating is not None and rating < 0.5:
         for where, one in shown:
             say(one, 0.0, RATED, where)

@@ -295,7 +295,8 @@ class Reading:
 
     def begin(self, reply: httpx.Response) -> None:
         self._status = reply.status_code
-        self._again_s = _seconds(reply.headers.get("retry-after"))
+        again = reply.headers.get("retry-after", "")
+        self._again_s = float(again) if again.isascii() and again.isdigit() else None
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
@@ -333,10 +334,6 @@ def _json(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def _checked(address: object) -> str:
