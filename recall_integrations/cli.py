@@ -40,7 +40,7 @@ class _Recall(click.Group):
             ctx.exit(1)
 
 
-@click.group(cls=_Recall, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Recall, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.version_option(__version__, prog_name="recall")
 @click.option("--debug", is_flag=True, envvar="RECALL_DEBUG", help="Show the traceback of an error.")
 def main(debug: bool) -> None:

@@ -36,7 +36,8 @@ Messages say what was wrong and then what to do. `code` is a stable string for p
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar
 
@@ -237,6 +238,15 @@ class ServerRefused(ServerError):
 def installing(extra: str) -> str:
     """Return the command that installs an extra, for messages of `MissingExtra`: from an index, and in a checkout."""
     return f"pip install 'recall-integrations[{extra}]' (in a checkout: pip install '.[{extra}]')"
+
+
+@contextmanager
+def extra(name: str, what: str) -> Iterator[None]:
+    """Turn an import error in the block into `MissingExtra`."""
+    try:
+        yield
+    except ImportError as e:
+        raise MissingExtra(f"{what} needs another package ({e}). Install it with: {installing(name)}") from e
 
 
 def from_code(code: str, message: str) -> RecallError | None:

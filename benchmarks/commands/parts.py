@@ -230,7 +230,7 @@ def privacy(path: Path, datasets: tuple[str, ...], show: int, chars: int, recall
     "--language", metavar="CODE", help="Read every text in this language. Default: the one its row says, or en."
 )
 @click.option("--half", type=click.Choice(["even", "odd"]), help="Only the even or only the odd rows, counted from 0.")
-@click.option("--peer/--no-peer", default=True, help="With or without dateparser beside it.")
+@click.option("--peer/--no-peer", default=True, show_default=False, help="With or without dateparser beside it.")
 def temporal(path: Path, misses: bool, language: str | None, half: str | None, peer: bool) -> None:
     """How many labelled date expressions are read right.
 

@@ -64,12 +64,14 @@ def documents_of(
 
 
 def _document(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> Document:
-    metadata = Details({**own(hit.memory.metadata), **said_of(hit, zone)})
-    if result_id:
-        metadata[RESULT] = result_id
-    if highlights:
-        metadata.update(places_of(hit, text))
+    metadata = Details(_shown(hit, text, zone, highlights, result_id))
     return Document.model_construct(id=hit.memory.id, page_content=text, metadata=metadata)
+
+
+def _shown(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> dict[str, Any]:
+    """Return the metadata that a result of a hit shows."""
+    answer = {RESULT: result_id} if result_id else {}
+    return own(hit.memory.metadata) | said_of(hit, zone) | answer | (places_of(hit, text) if highlights else {})
 
 
 # As the frameworks' own stores: a document comes back as a text node, and so does a node of a kind that is not known.
@@ -124,12 +126,7 @@ def nodes_of(
 
 
 def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> BaseNode:
-    memory = hit.memory
-    metadata = NodeDetails({**own(memory.metadata), **said_of(hit, zone)})
-    if result_id:
-        metadata[RESULT] = result_id
-    if highlights:
-        metadata.update(places_of(hit, text))
+    memory, metadata = hit.memory, NodeDetails(_shown(hit, text, zone, highlights, result_id))
     kept = memory.metadata.get(NODE)
     node = None if not isinstance(kept, dict) else _again(kept, memory, text)
     if node is None:

@@ -30,7 +30,6 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding, bundled, is_static_folder
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra, RecallError, installing
 from recall_integrations.resilience.failures import failures
-from recall_integrations.types.numbers import is_whole
 
 BATCH_SIZE = 64
 PROBE = "How many dimensions has this?"
@@ -42,24 +41,17 @@ _ACCEPTED = (
 )
 
 
-def resolve_embedding(source: object = None, *, batch_size: int = BATCH_SIZE, remote: bool | None = None) -> Embedding:
-    """Make an `Embedding` of what users pass as `embedding=`.
+def resolve_embedding(source: object = None) -> Embedding:
+    """Make an `Embedding` of what users pass as `embedding=`; see the module's docstring.
 
     Nothing is computed yet, and no model loaded: dimensions are found at first use, with a probe text where needed.
-
-    Args:
-        source: see the module's docstring.
-        batch_size: most documents given to the model in one call; default 64.
-        remote: whether a call leaves the machine; default: the object's `remote` attribute, else `True` for
-            framework classes that are not known to be local, `False` for callables and local models. Has no effect on
-            the bundled model or on an object that is an `Embedding` already.
+    Calls leave the machine where the object's `remote` says so, else where its class is of a framework and not known
+    to be local.
 
     Raises:
         InvalidArgument: `source` is none of these.
         MissingExtra: a model name was given and sentence-transformers is not installed.
     """
-    if not is_whole(batch_size) or batch_size < 1:
-        raise InvalidArgument(f"batch_size must be a positive whole number, not {batch_size!r}.")
     if source is None:
         return bundled()
     if isinstance(source, type):
@@ -67,14 +59,22 @@ def resolve_embedding(source: object = None, *, batch_size: int = BATCH_SIZE, re
             f"embedding must be an object, not the class {source.__name__}. Write {source.__name__}(...)."
         )
     if isinstance(source, str | Path):
-        return _named(source, batch_size, remote)
-    kind = _adapter_of(source)
-    if kind is not None:
-        return kind(source, batch_size=batch_size, remote=remote)
+        return _named(source)
+    if identity.has_embedding_protocol(source):
+        return cast(Embedding, source)
+    kinds: tuple[tuple[Callable[[object], bool], type[Adapter]], ...] = (
+        (identity.is_langchain, LangChainAdapter),
+        (identity.is_llama_index, LlamaIndexAdapter),
+        (identity.is_sentence_transformer, SentenceTransformerAdapter),
+        (callable, CallableAdapter),
+    )
+    for fits, kind in kinds:
+        if fits(source):
+            return kind(source)
     raise InvalidArgument(f"embedding cannot be a {type(source).__name__}. Pass {_ACCEPTED}.")
 
 
-def _named(source: str | Path, batch_size: int, remote: bool | None) -> Embedding:
+def _named(source: str | Path) -> Embedding:
     name = str(source)
     if not name.strip():
         raise InvalidArgument(f"embedding is an empty name. Pass {_ACCEPTED}.")
@@ -84,21 +84,7 @@ def _named(source: str | Path, batch_size: int, remote: bool | None) -> Embeddin
     if isinstance(source, Path) and not folder.exists():
         raise InvalidArgument(f"There is no model at {name!r}. Pass an existing folder, or a model name as text.")
     import_sentence_transformers()
-    return SentenceTransformerAdapter(str(folder) if folder.exists() else name, batch_size=batch_size, remote=remote)
-
-
-def _adapter_of(source: object) -> Callable[..., Embedding] | None:
-    if identity.has_embedding_protocol(source):
-        return lambda found, **_: cast(Embedding, found)
-    if identity.is_langchain(source):
-        return LangChainAdapter
-    if identity.is_llama_index(source):
-        return LlamaIndexAdapter
-    if identity.is_sentence_transformer(source):
-        return SentenceTransformerAdapter
-    if callable(source):
-        return CallableAdapter
-    return None
+    return SentenceTransformerAdapter(str(folder) if folder.exists() else name)
 
 
 def import_sentence_transformers() -> Any:
@@ -117,10 +103,9 @@ def import_sentence_transformers() -> Any:
 class Adapter(ABC):
     """Base of adapters: checks, batches and normalises; a subclass calls its model."""
 
-    def __init__(self, source: Any, *, batch_size: int = BATCH_SIZE, remote: bool | None = None) -> None:
+    def __init__(self, source: Any) -> None:
         self._source = source
-        self._batch_size = batch_size
-        self._remote = self._is_remote() if remote is None else remote
+        self.remote = self._is_remote()  # whether a call leaves the machine
         self._dimensions: int | None = None
         self._lock = threading.Lock()
 
@@ -148,16 +133,11 @@ class Adapter(ABC):
         assert self._dimensions is not None
         return self._dimensions
 
-    @property
-    def remote(self) -> bool:
-        """True if a call leaves the machine."""
-        return self._remote
-
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts as unit rows, `(len(texts), dimensions)`; a zero row where the model returns one."""
         if isinstance(texts, str):
             raise InvalidArgument("`texts` must be a list of strings, not one string. Write [text].")
-        batches = [list(texts[i : i + self._batch_size]) for i in range(0, len(texts), self._batch_size)]
+        batches = [list(texts[i : i + BATCH_SIZE]) for i in range(0, len(texts), BATCH_SIZE)]
         if not batches:
             return np.zeros((0, self.dimensions), dtype=np.float32)
         return np.concatenate([self._checked(self._call(self._documents, batch), len(batch)) for batch in batches])
@@ -186,7 +166,7 @@ class Adapter(ABC):
         """Return class and model name."""
 
     def _is_remote(self) -> bool:
-        return identity.is_remote(self._source)
+        return getattr(self._source, "remote", False) is True
 
     def _call(self, method: Callable[[Any], Any], given: Any) -> Any:
         try:
@@ -226,6 +206,9 @@ class FrameworkAdapter(Adapter):
     def _name(self) -> str:
         return f"{self.framework}:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
 
+    def _is_remote(self) -> bool:
+        return identity.is_remote(self._source)
+
 
 class LangChainAdapter(FrameworkAdapter):
     """A LangChain `Embeddings`."""
@@ -242,10 +225,10 @@ class LlamaIndexAdapter(FrameworkAdapter):
 class CallableAdapter(Adapter):
     """A function from a list of n texts to an array `(n, d)`; a query is a list of one."""
 
-    def __init__(self, source: Any, *, batch_size: int = BATCH_SIZE, remote: bool | None = None) -> None:
+    def __init__(self, source: Any) -> None:
         if inspect.iscoroutinefunction(source) or inspect.iscoroutinefunction(getattr(source, "__call__", None)):  # noqa: B004
             raise InvalidArgument("embedding cannot be an async function. Pass one that returns the array itself.")
-        super().__init__(source, batch_size=batch_size, remote=remote)
+        super().__init__(source)
 
     def _documents(self, texts: list[str]) -> Any:
         return self._source(texts)
@@ -256,9 +239,6 @@ class CallableAdapter(Adapter):
     def _name(self) -> str:
         return f"callable:{identity.callable_name(self._source)}"
 
-    def _is_remote(self) -> bool:
-        return getattr(self._source, "remote", False) is True
-
 
 class SentenceTransformerAdapter(Adapter):
     """A sentence-transformers model, loaded at first use if given by name or path.
@@ -267,11 +247,11 @@ class SentenceTransformerAdapter(Adapter):
     change their state while they encode, and torch uses all cores for one call anyway.
     """
 
-    def __init__(self, source: Any, *, batch_size: int = BATCH_SIZE, remote: bool | None = None) -> None:
+    def __init__(self, source: Any) -> None:
         self._model: Any = None if isinstance(source, str) else source
         self._busy = threading.Lock()
         self._named: str | None = None
-        super().__init__(source, batch_size=batch_size, remote=remote)
+        super().__init__(source)
 
     def _documents(self, texts: list[str]) -> Any:
         return self._encode("document", texts)
@@ -284,7 +264,7 @@ class SentenceTransformerAdapter(Adapter):
             if self._model is None:
                 self._model = import_sentence_transformers().SentenceTransformer(self._source)
             own = getattr(self._model, f"encode_{task}", None)  # since sentence-transformers 5
-            options = {"batch_size": self._batch_size, "convert_to_numpy": True, "show_progress_bar": False}
+            options = {"batch_size": BATCH_SIZE, "convert_to_numpy": True, "show_progress_bar": False}
             if own is not None:
                 return own(texts, **options)
             prompt = task if task in (getattr(self._model, "prompts", None) or {}) else None
@@ -294,9 +274,6 @@ class SentenceTransformerAdapter(Adapter):
         if self._named is None:
             self._named = f"sentence-transformers:{_model_id(self._source)}"
         return self._named
-
-    def _is_remote(self) -> bool:
-        return getattr(self._source, "remote", False) is True
 
 
 def _model_id(source: Any) -> str:

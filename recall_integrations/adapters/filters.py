@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any, Protocol
 
 from recall_integrations.errors import InvalidFilter
@@ -86,8 +85,13 @@ def _of_mapping(given: Mapping[Any, Any]) -> Filters:
                 f"write {{'metadata': {{{name!r}: ...}}}}."
             )
     for name in ("after", "before"):
-        if isinstance(fields.get(name), str):
-            fields[name] = _moment(fields[name], name)
+        if isinstance(text := fields.get(name), str):
+            fields[name] = iso(text)
+            if fields[name] is None:
+                raise InvalidFilter(
+                    f"filters[{name!r}] is {text!r}. Write a time with an offset, such as '2026-03-01T12:00:00+00:00', "
+                    "or give a datetime."
+                )
     if not others:
         return Filters(**fields)
     own = fields.pop("metadata", None)
@@ -98,17 +102,6 @@ def _of_mapping(given: Mapping[Any, Any]) -> Filters:
     else:
         raise InvalidFilter(f"filters['metadata'] must be a mapping, not {type(own).__name__}.")
     return Filters(**fields, metadata=metadata)
-
-
-def _moment(text: str, name: str) -> datetime:
-    """Read a time that is text, as in JSON."""
-    found = iso(text)
-    if found is None:
-        raise InvalidFilter(
-            f"filters[{name!r}] is {text!r}. Write a time with an offset, such as '2026-03-01T12:00:00+00:00', or "
-            "give a datetime."
-        )
-    return found
 
 
 def _is_set(value: object) -> bool:

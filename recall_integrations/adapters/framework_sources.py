@@ -47,7 +47,8 @@ def source_of_store(store: Any, embedding: Any = None, documents: Iterable[Any] 
 def _listed(store: Any, embedding: Any) -> Source | None:
     """Return a source for a store that lists its documents; `None` for others."""
     collection = getattr(store, "_collection", None)
-    if collection is not None and _is_chroma(store):
+    chroma = any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
+    if collection is not None and chroma:
         return ChromaSource(collection, embedding)
     if has_ancestor(store, "langchain_core", "InMemoryVectorStore"):
         return InMemorySource(store, embedding)
@@ -57,23 +58,17 @@ def _listed(store: Any, embedding: Any) -> Source | None:
     return None
 
 
-def _is_chroma(store: Any) -> bool:
-    return any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
-
-
 class _Told(Source):
     """A store whose documents may be given."""
 
     _given: dict[str, Row] | None = None
 
     def take(self, documents: Iterable[Any]) -> None:
-        """Take the documents of the store."""
         if self.listed and self._given is None:
             super().take(documents)
         self._given, self.listed = given_rows(documents), True
 
     def let_go(self) -> None:
-        """Drop the documents that were given."""
         if self._given is not None:
             self._given, self.listed = None, False
 
@@ -86,13 +81,10 @@ class _Searched(Source):
         self._store = store
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Return the ids of the nearest documents, best first."""
         found = None
         if vector is not None:
-            try:
+            with contextlib.suppress(NotImplementedError):
                 found = self._store.similarity_search_by_vector(vector.tolist(), k=limit)
-            except NotImplementedError:
-                found = None
         if found is None:
             found = self._store.similarity_search(text, k=limit)
         ids = [document.id for document in found if document.id is not None]
@@ -108,16 +100,13 @@ class InMemorySource(_Searched):
         super().__init__(store, metric=COSINE, embedding=embedding)
 
     def ids(self) -> list[str]:
-        """Return the ids of all documents, in the store's order."""
         return list(self._store.store)
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Read documents by id."""
         there = self._there(ids)
         return [Row(id=i, text=kept["text"], metadata=plain(kept["metadata"])) for i, kept in there.items()]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Read vectors by id."""
         return {i: kept["vector"] for i, kept in self._there(ids).items()}
 
     def _there(self, ids: Sequence[str]) -> dict[str, Any]:
@@ -135,16 +124,13 @@ class FaissSource(_Searched):
         super().__init__(store, metric=metric.get(strategy, UNKNOWN), embedding=embedding, readable=readable)
 
     def ids(self) -> list[str]:
-        """Return the ids of all documents, in the index's order."""
         return list(self._store.index_to_docstore_id.values())
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Read documents by id."""
         found = [(i, self._store.docstore.search(i)) for i in ids]
         return [_row(i, document) for i, document in found if isinstance(document, Document)]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Read vectors by id."""
         wanted = set(ids)
         places = {i: place for place, i in self._store.index_to_docstore_id.items() if i in wanted}
         return {i: self._store.index.reconstruct(place) for i, place in places.items()}
@@ -162,7 +148,6 @@ class AskedSource(_Searched, _Told):
             self._given = given_rows(documents)
 
     def ids(self) -> list[str]:
-        """Return the ids of the documents that were given."""
         if self._given is None:
             raise InvalidArgument(
                 f"{self.title} cannot be listed (of LangChain's stores, {_LISTED} can). Pass documents=…, an iterable "
@@ -230,12 +215,12 @@ class IndexSource(_Told):
             metric=COSINE if simple else "",
             embedding=embedding,
             readable=simple,
-            listed=not self._store.stores_text or _lists(self._store),
+            listed=not self._store.stores_text  # else it may implement `get_nodes`
+            or getattr(type(self._store), "get_nodes", None) is not BasePydanticVectorStore.get_nodes,
         )
         self._simple = simple
 
     def ids(self) -> list[str]:
-        """Return the ids of all nodes, in the index's order."""
         if self._given is not None:
             return list(self._given)
         if self._simple:
@@ -248,38 +233,29 @@ class IndexSource(_Told):
         raise InvalidArgument(f"{self.title} cannot be listed. Pass documents=…, an iterable of its nodes.")
 
     def read(self, ids: Sequence[str]) -> list[Row]:
-        """Read nodes by id."""
         if self._given is not None and all(i in self._given for i in ids):
             return [self._given[i] for i in ids]
+        nodes = []
         if self._store.stores_text and not self._simple:
-            try:
+            with contextlib.suppress(NotImplementedError):
                 nodes = self._store.get_nodes(list(ids))
-            except NotImplementedError:
-                nodes = []
         else:
             nodes = self._index.docstore.get_nodes(list(ids), raise_error=False)
         return [row_of_node(node, node.node_id) for node in nodes]
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Read vectors by id."""
         if not self._simple:
             return {}
         kept = self._store.data.embedding_dict
         return {i: kept[i] for i in ids if i in kept}
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Return the ids of the nearest nodes, best first."""
         asked = self.as_given(text) if vector is None else vector
         query = VectorStoreQuery(query_embedding=asked.tolist(), query_str=text, similarity_top_k=limit)
         found = self._store.query(query)
         ids = found.ids if found.ids is not None else [node.node_id for node in found.nodes or ()]
         known = self._index.index_struct.nodes_dict
         return [str(known.get(i, i)) for i in ids]
-
-
-def _lists(store: Any) -> bool:
-    """Say whether a vector store implements `get_nodes`."""
-    return getattr(type(store), "get_nodes", None) is not BasePydanticVectorStore.get_nodes
 
 
 def row_of_node(node: BaseNode, row_id: str) -> Row:

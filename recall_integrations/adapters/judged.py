@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
+
+from cachetools import FIFOCache
 
 from recall_integrations.adapters.shapes import RESULT
 from recall_integrations.errors import InvalidArgument, NotFound
@@ -25,20 +26,16 @@ class Runs:
     """The results of the last runs of callbacks, by the ids of a run, its parent and its trace. Threads share it."""
 
     def __init__(self, most: int = RUNS_MAX) -> None:
-        self._most = most
-        self._results: OrderedDict[str, tuple[str, ...]] = OrderedDict()
+        self._results: FIFOCache[str, tuple[str, ...]] = FIFOCache(most)  # what is noted anew goes last
         self._lock = threading.Lock()
 
     def note(self, manager: Any, result_id: str) -> None:
-        """Note the result of a retriever's run."""
         own = manager.run_id
         traces = (getattr(handler, "order_map", {}).get(own, (None,))[0] for handler in manager.handlers)
         ids = dict.fromkeys(str(one) for one in (own, manager.parent_run_id, *traces) if one is not None)
         with self._lock:
             for one in ids:
-                self._results[one] = (*self._results.pop(one, ()), result_id)[-OF_RUN_MAX:]
-            while len(self._results) > self._most:
-                self._results.popitem(last=False)
+                self._results[one] = (*self._results.get(one, ()), result_id)[-OF_RUN_MAX:]
 
     def of(self, run_id: object) -> str | None:
         """Return the result of a run; `None` = no such run is known."""
@@ -66,7 +63,8 @@ def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, .
     said: dict[str, Any] = {}
     for holder in (read("correction"), read("value")):
         if isinstance(holder, Mapping):
-            said |= {name: list(holder[name]) for name in _IDS if name not in said and _listed(holder.get(name))}
+            listed = {name: ids for name in _IDS if isinstance(ids := holder.get(name), list | tuple) and ids}
+            said |= {name: list(ids) for name, ids in listed.items() if name not in said}
     if read("key") in keys:
         value, score = read("value"), read("score")
         if score is None and not isinstance(value, Mapping):
@@ -78,10 +76,6 @@ def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, .
     if not runs:
         raise InvalidArgument("Feedback names the run that it is about: run_id.")
     return runs, said
-
-
-def _listed(ids: object) -> bool:
-    return isinstance(ids, list | tuple) and bool(ids)
 
 
 def _score(score: object) -> float | bool:

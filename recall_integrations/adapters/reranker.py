@@ -63,7 +63,6 @@ class AdaptedReranker:
         self.name = str(getattr(source, "__name__", type(source).__name__))
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`."""
         return self._score(self._source, self.name, query, list(texts)) if texts else []
 
 
@@ -158,19 +157,15 @@ class CrossEncoderReranker:
     """
 
     local = True  # what it reads leaves the process nowhere
-    __slots__ = ("_batch_size", "_lock", "_model", "_running", "_source", "_tokens_max", "name", "scale")
+    __slots__ = ("_lock", "_model", "_running", "_tokens_max", "name", "scale")
 
-    def __init__(self, source: str | Path, *, batch_size: int = BATCH) -> None:
+    def __init__(self, source: str | Path) -> None:
         self.name = str(source)
         if not self.name.strip():
             raise InvalidArgument(
                 "The name of the reranker is empty. Name a cross-encoder, or pass None for no rerank."
             )
-        if batch_size < 1:
-            raise InvalidArgument(f"batch_size must be at least 1, not {batch_size!r}.")
         self.scale = UNKNOWN  # until it is loaded
-        self._source = self.name
-        self._batch_size = batch_size
         self._model: Any = None
         self._tokens_max = TOKENS_MAX
         self._lock, self._running = threading.Lock(), threading.Lock()
@@ -179,7 +174,6 @@ class CrossEncoderReranker:
 
     @property
     def ready(self) -> bool:
-        """True once the model is loaded."""
         return self._model is not None
 
     def warm(self) -> None:
@@ -188,7 +182,6 @@ class CrossEncoderReranker:
             self._loaded()
 
     def scores(self, query: str, texts: Sequence[str]) -> list[float | None]:
-        """See `Reranker.scores`."""
         return list(self.scores_until(query, texts, Deadline.after(None)).scores)
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
@@ -202,7 +195,7 @@ class CrossEncoderReranker:
             if held:
                 query, cut, tokens = self._fitted(model, query, texts)
                 done, begin = 0, deadline.remaining()
-                for batch in batches(tokens, self._batch_size):
+                for batch in batches(tokens, BATCH):
                     cost = len(batch) * max(tokens[i] for i in batch)  # with the padding
                     left = deadline.remaining()
                     if deadline.over or (done and (begin - left) / done * cost > left):
@@ -233,9 +226,13 @@ class CrossEncoderReranker:
                     from sentence_transformers import CrossEncoder
                 except ImportError as e:
                     raise _missing_extra(self.name) from e
-                model = called(self.name, CrossEncoder, self._source)
+                model = called(self.name, CrossEncoder, self.name)
                 self._predict(model, "query", ["text"])  # the first pass allocates; and several labels show here
-                self._tokens_max, self.scale = _tokens_max(model), _scale(model)
+                activation = getattr(model, "activation_fn", None) or getattr(
+                    model, "default_activation_function", None
+                )
+                self.scale = _SCALES.get(type(activation).__name__, UNKNOWN)
+                self._tokens_max = _tokens_max(model)
                 self._model = model
             return self._model
 
@@ -284,11 +281,6 @@ def _tokens_max(model: Any) -> int:
     ]
     limits = [n for n in known if isinstance(n, int) and 0 < n < 1_000_000]  # tokenizers say 1e30 for "no limit"
     return min(limits, default=TOKENS_MAX)
-
-
-def _scale(model: Any) -> str:
-    activation = getattr(model, "activation_fn", None) or getattr(model, "default_activation_function", None)
-    return _SCALES.get(type(activation).__name__, UNKNOWN)
 
 
 def _missing_extra(name: str) -> MissingExtra:

@@ -74,7 +74,9 @@ def memory_of(row: Mapping[str, Any], default: Scope) -> tuple[Scope, Memory]:
         if key in given:
             given[key] = _read_time(given[key], key)
     if "relations" in given:
-        given["relations"] = _relations(given["relations"])
+        if not isinstance(given["relations"], list):
+            raise InvalidMemory(f"'relations' must be a list, not {_kind(given['relations'])}")
+        given["relations"] = tuple(map(_relation, given["relations"]))
     return scope, Memory(given.pop("text"), **given)
 
 
@@ -125,12 +127,6 @@ def _read_time(value: object, key: str) -> datetime:
             f"{key!r} has no offset ({value!r}). Write, for example, {str(value).strip()[:10]}T12:00:00+00:00"
         )
     raise InvalidMemory(f"{key!r} must be an ISO 8601 time such as 2026-03-01T12:00:00+00:00, not {str(value)[:60]!r}")
-
-
-def _relations(value: object) -> tuple[Relation, ...]:
-    if not isinstance(value, list):
-        raise InvalidMemory(f"'relations' must be a list, not {_kind(value)}")
-    return tuple(_relation(item) for item in value)
 
 
 def _relation(item: object) -> Relation:

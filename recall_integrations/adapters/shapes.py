@@ -14,12 +14,13 @@ from __future__ import annotations
 import copy
 import functools
 import string
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone, tzinfo
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.types import Hit, Memory, Scope
+from recall_integrations.types import Hit, Memory
 
 PREFIX = "recall_"
 NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
@@ -56,11 +57,11 @@ class Details(dict[str, Any]):
     __hash__ = None
 
     def __eq__(self, other: object) -> bool:
-        if isinstance(other, Details):
-            return _lasting(self) == _lasting(other)
-        if isinstance(other, dict):
-            return _unnamed(self) == _unnamed(other)
-        return NotImplemented
+        if not isinstance(other, dict):
+            return NotImplemented
+        gone = _OF_RECALL if isinstance(other, Details) else {RESULT}
+        one, two = ({key: value for key, value in each.items() if key not in gone} for each in (self, other))
+        return one == two
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -72,7 +73,6 @@ class Details(dict[str, Any]):
         return type(self)(self)
 
     def copy(self) -> Details:
-        """Return a copy of the same class."""
         return type(self)(self)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Details:
@@ -92,14 +92,6 @@ class NodeDetails(Details):
         return str(own(self))
 
 
-def _unnamed(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key != RESULT}
-
-
-def _lasting(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key not in _OF_RECALL}
-
-
 def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the user's part of metadata."""
     if _OURS.isdisjoint(metadata):
@@ -111,7 +103,7 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     """Return the data of a hit that a result shows besides its text and the user's metadata."""
     memory = hit.memory
     about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
-    if (scope := _parts(hit.scope)) is not None:
+    if scope := {name: part for name in ("user_id", "agent_id", "namespace") if (part := getattr(hit.scope, name, ""))}:
         about["recall_scope"] = scope
     if hit.duplicates:
         about["recall_duplicates"] = list(hit.duplicates)
@@ -119,10 +111,9 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
         about["recall_context"] = [{"text": m.text, **said_of_memory(m, zone)} for m in hit.context]
     if hit.superseded_by is not None:
         about["recall_superseded_by"] = hit.superseded_by
-    if hit.valid_from is not None:
-        about["recall_valid_from"] = hit.valid_from.isoformat()
-    if hit.valid_to is not None:
-        about["recall_valid_to"] = hit.valid_to.isoformat()
+    for name, moment in (("recall_valid_from", hit.valid_from), ("recall_valid_to", hit.valid_to)):
+        if moment is not None:
+            about[name] = moment.isoformat()
     return about
 
 
@@ -137,12 +128,6 @@ def places_of(hit: Hit, shown: str) -> dict[str, Any]:
     if at < 0 or not hit.highlights:
         return {}
     return {f"{PREFIX}highlights": [[at + h.start, at + h.end, h.kind] for h in hit.highlights]}
-
-
-def _parts(scope: Scope | None) -> dict[str, str] | None:
-    """Return the scope of a hit if it is not the default scope."""
-    named = () if scope is None else ("user_id", "agent_id", "namespace")
-    return {name: part for name in named if (part := getattr(scope, name))} or None
 
 
 def said_of_memory(memory: Memory, zone: tzinfo) -> dict[str, Any]:
@@ -208,13 +193,6 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
-class _Metadata(dict[str, Any]):
-    """The user's metadata; a key that is not there is empty."""
-
-    def __missing__(self, _key: str) -> Any:
-        return NOTHING
-
-
 @functools.lru_cache(maxsize=64)
 def format_of(given: str) -> Format:
     """Return the function from a hit to its text."""
@@ -258,27 +236,14 @@ def _values(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     }
     filled = {name: NOTHING if value is None else value for name, value in values.items()}
     given = {key: value for key, value in own(memory.metadata).items() if value is not None}
-    return {**filled, "metadata": _Metadata(given)}
+    return {**filled, "metadata": defaultdict(lambda: NOTHING, given)}
 
 
 _KNOWN = f"Use {TEXT!r}, {DATED!r} or a template with {{text}} in it; its fields are: {', '.join(FIELDS)}."
 _MOMENT = datetime(2026, 3, 12, 9, 30, tzinfo=timezone.utc)
-_SAMPLE = Hit(
-    memory=Memory(
-        "text",
-        id="id",
-        type="fact",
-        actor="Priya",
-        role="user",
-        channel="mail",
-        event_at=_MOMENT,
-        created_at=_MOMENT,
-        thread="thread",
-        position=1,
-    ),
-    score=0.5,
-    reason="reason",
-)
+_NAMES: dict[str, Any] = dict.fromkeys(("id", "actor", "channel", "thread"), "name")
+_TIMES: dict[str, Any] = dict.fromkeys(("event_at", "created_at"), _MOMENT)
+_SAMPLE = Hit(memory=Memory("text", type="fact", role="user", position=1, **_NAMES, **_TIMES), score=0.5, reason="why")
 
 
 def _check(template: str) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.adapters.embedding import BATCH_SIZE, Adapter, resolve_embedding
+from recall_integrations.adapters.embedding import Adapter, resolve_embedding
 from recall_integrations.embeddings import base as identity
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, InvalidArgument
@@ -60,7 +60,6 @@ class Source(ABC):
         return self.name[:1].upper() + self.name[1:]
 
     def count(self) -> int:
-        """Return the number of documents."""
         return len(self.ids())
 
     @abstractmethod
@@ -142,7 +141,6 @@ class ChromaSource(Source):
         super().__init__(name, "Chroma", metric=metric_of(collection), embedding=given)
 
     def count(self) -> int:
-        """Return the count of the collection."""
         return int(self._collection.count())
 
     def ids(self) -> list[str]:
@@ -173,16 +171,14 @@ class ChromaSource(Source):
         return rows
 
     def vectors(self, ids: Sequence[str]) -> Mapping[str, Any]:
-        """Read vectors by id."""
         found: dict[str, Any] = {}
         for part in in_pages(ids, AT_ONCE):
             got = self._collection.get(ids=list(part), include=["embeddings"])
-            made = got["embeddings"]
-            found.update(zip(got["ids"], () if made is None else made, strict=False))
+            if (made := got["embeddings"]) is not None:
+                found.update(zip(got["ids"], made, strict=False))
         return found
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
-        """Return the ids of the nearest documents, best first."""
         asked = self.as_given(text) if vector is None else vector
         given: dict[str, Any] = {"query_embeddings": [asked.tolist()], "include": ["distances"]}
         try:
@@ -230,7 +226,7 @@ class ChromaEmbedding(Adapter):
     def __init__(self, collection: Any, function: Any) -> None:
         self._embed = getattr(collection, "_embed", None)
         self._asks = self._embed is not None and "is_query" in inspect.signature(self._embed).parameters
-        super().__init__(function, batch_size=BATCH_SIZE)
+        super().__init__(function)
 
     def _documents(self, texts: list[str]) -> Any:
         return self._source(texts) if self._embed is None else self._embed(texts)

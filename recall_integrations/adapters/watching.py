@@ -35,12 +35,10 @@ class Run:
         self._run = run
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Run:
-        """Begin the run of a stage or an arm."""
         manager = self._run.get_child(TAG)
         return Run(manager.on_chain_start(None, dict(inputs), name=f"recall.{name}"))
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the run."""
         if isinstance(self._run, CallbackManagerForRetrieverRun):
             return  # LangChain ends it
         if error is None:
@@ -70,35 +68,24 @@ _NOBODY = (NullEventHandler, NullSpanHandler)  # what the root has from the begi
 
 
 class RecallStepEvent(BaseEvent):
-    """The event that a stage or an arm of a recall has ended.
+    """The event that a stage or an arm of a recall has ended."""
 
-    Args:
-        step: name of the stage or arm: `parse`, …, `arm.lexical`.
-        inputs, outputs: its input and its result, as JSON types.
-    """
-
-    step: str
-    inputs: dict[str, Any]
+    step: str  # name of the stage or arm: `parse`, …, `arm.lexical`
+    inputs: dict[str, Any]  # its input and its result, as JSON types
     outputs: dict[str, Any]
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the class name."""
         return "RecallStepEvent"
 
 
 class RecallNotSearchedEvent(BaseEvent):
-    """The event that a recall returned an empty list because it could look at nothing; memories may exist.
+    """The event that a recall returned an empty list because it could look at nothing; memories may exist."""
 
-    Args:
-        message: the reason.
-    """
-
-    message: str
+    message: str  # the reason
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the class name."""
         return "RecallNotSearchedEvent"
 
 
@@ -116,7 +103,6 @@ class Span:
         self._id, self._name, self._inputs = span_id, name, dict(inputs or {})
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Span:
-        """Begin the span of a stage or an arm."""
         inner = Span(f"{OWNER}.{name}-{uuid.uuid4()}", name, inputs)
         dispatcher.span_enter(
             id_=str(inner._id), bound_args=_SIGNATURE.bind(name, inner._inputs), parent_id=self._id, tags={}
@@ -124,7 +110,6 @@ class Span:
         return inner
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the span, or drop it with an error."""
         span_id, bound = str(self._id), _SIGNATURE.bind(self._name, self._inputs)
         if error is None:
             event = RecallStepEvent(step=self._name, inputs=self._inputs, outputs=dict(outputs), span_id=span_id)

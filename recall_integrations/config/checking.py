@@ -7,7 +7,7 @@ import functools
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, field, fields, is_dataclass
 from inspect import Parameter, Signature
-from typing import Annotated, Any, Literal, NoReturn, TypeVar, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
 
 from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -106,7 +106,7 @@ def section(path: str) -> Callable[[type[S]], type[S]]:
             try:
                 validated(own).validate_python(ArgsKwargs((), given), self_instance=self)
             except ValidationError as e:
-                refuse(own, path, e)
+                raise refusal(mistakes_of(own, path, e)) from None
 
         own.__init__ = __init__
         own.__signature__ = _Signature()
@@ -153,11 +153,6 @@ def fields_of(section: Hashable) -> dict[str, FieldInfo]:
     return {name: FieldInfo.from_annotation(hint) for name, hint in hints.items()}
 
 
-def refuse(section: Any, path: str, found: ValidationError) -> NoReturn:
-    """Raise all mistakes as one `ConfigError`."""
-    raise refusal(mistakes_of(section, path, found)) from None
-
-
 def refusal(mistakes: Sequence[Mistake]) -> ConfigError:
     """Return one error that names all mistakes."""
     said = [says for _, says in mistakes]
@@ -184,7 +179,7 @@ def mistakes_of(section: Any, path: str, found: ValidationError) -> list[Mistake
 def _problem(section: Any, path: str, error: ErrorDetails) -> str:
     """Return the message of a mistake, with the name of the setting and the allowed values."""
     known = fields_of(section)
-    elsewhere = () if path else tuple(paths_of(section))
+    elsewhere = () if path else [below for below, _ in settings_of(section)]
     setting: Any = None
     kind: Any = None
     for key in error["loc"]:
@@ -221,14 +216,14 @@ def did_you_mean(key: str, known: Iterable[str], elsewhere: Sequence[str] = ()) 
     return f" Did you mean {ends[near[0]]}?" if near else ""
 
 
-def paths_of(section: Any, path: str = "") -> Iterator[str]:
-    """Yield the paths of all settings, such as `planner.precise_threshold`."""
+def settings_of(section: Any, path: str = "") -> Iterator[tuple[str, FieldInfo]]:
+    """Yield the paths of all settings, such as `planner.precise_threshold`, each with pydantic's data of it."""
     for name, setting in fields_of(section).items():
         here = f"{path}.{name}" if path else name
         if is_dataclass(setting.annotation):
-            yield from paths_of(setting.annotation, here)
+            yield from settings_of(setting.annotation, here)
         else:
-            yield here
+            yield here, setting
 
 
 def allowed(setting: Any) -> str:

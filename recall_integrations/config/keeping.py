@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator
 
-from recall_integrations.config.checking import Share, Switch, Text, in_range, section
+from recall_integrations.config.checking import Share, Switch, Text, defaults, in_range, section
 from recall_integrations.errors import ConfigError
 from recall_integrations.patterns import regex
 
@@ -79,13 +79,11 @@ def _slot(setting: str, given: object) -> dict[str, Any]:
 
 
 def _phrases(setting: str, field: str, given: object) -> tuple[str, ...]:
-    if not isinstance(given, list | tuple) or not all(map(_is_phrase, given)):
+    listed = isinstance(given, list | tuple) and all(isinstance(text, str) for text in given)
+    phrases = tuple(" ".join(text.casefold().split()) for text in cast("list[str]", given)) if listed else ()
+    if not listed or not all(map(PHRASE.fullmatch, phrases)):
         raise ConfigError(f"{setting} must list {_SAYS[field]}; short texts of words, not {given!r}.")
-    return tuple(" ".join(text.casefold().split()) for text in given)
-
-
-def _is_phrase(text: object) -> bool:
-    return isinstance(text, str) and PHRASE.fullmatch(" ".join(text.casefold().split())) is not None
+    return phrases
 
 
 def slots_schema() -> dict[str, Any]:
@@ -263,30 +261,20 @@ class VectorsConfig:
         return host == CLOUD or host.endswith(f".{CLOUD}")
 
     def __post_init__(self) -> None:
-        if self.address == PGVECTOR:
-            self._check_alone()
-        elif self.address:
-            _check(self.address)
-        for name in ("tenant", "database"):
-            if not getattr(self, name).strip() or "/" in getattr(self, name):
-                raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
-
-    def _check_alone(self) -> None:
-        """Raise if a setting of a Chroma server is set."""
-        for name, default in OF_CHROMA.items():
+        for name, default in defaults(self, OF_CHROMA).items() if self.address == PGVECTOR else ():
             if getattr(self, name) != default:
                 raise ConfigError(
                     f"vectors.{name} has no effect with vectors.address {PGVECTOR!r}, which is asked as the store is. "
                     "Leave it out."
                 )
+        if self.address not in ("", PGVECTOR):
+            _check(self.address)
+        for name in ("tenant", "database"):
+            if not getattr(self, name).strip() or "/" in getattr(self, name):
+                raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
 
 
-# What only a Chroma server has, and what stands there if nobody sets it.
-OF_CHROMA: dict[str, str] = {
-    "token_variable": "",
-    "tenant": "default_tenant",
-    "database": "default_database",
-}
+OF_CHROMA = ("token_variable", "tenant", "database")  # what only a Chroma server has
 
 
 def _check(address: str) -> None:

@@ -60,41 +60,28 @@ DEFAULT, ENVIRONMENT = "default", "environment"
 
 @record(frozen=True, slots=True, kw_only=True)
 class Value:
-    """The value of a setting in force.
-
-    Args:
-        setting: the setting.
-        value: its value.
-        origin: source of the value: `default`, `environment RECALL_…`, or the file with line and column.
-    """
+    """The value of a setting in force."""
 
     setting: Setting
     value: Any
-    origin: str
+    origin: str  # source of the value: `default`, `environment RECALL_…`, or the file with line and column
 
     @property
     def shown(self) -> str:
-        """The value, as it is written in a file."""
         return shown(self.value)
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Loaded:
-    """Settings, and the origin of each.
-
-    Args:
-        config: the settings.
-        file: the file that was read; `None` = none.
-        origins: of settings that are not default, by path.
-        entries: place of each entry of `scopes` in the file.
-        fixed: of each name in the file that nobody can turn here, its place and its value, in a line.
-    """
+    """Settings, and the origin of each."""
 
     config: RecallConfig
-    file: str | None
-    origins: Mapping[str, str]
-    entries: tuple[str, ...] = ()
-    fixed: tuple[str, ...] = ()
+    file: str | None  # the file that was read; `None` = none
+    origins: Mapping[str, str]  # of settings that are not default, by path
+    entries: tuple[str, ...] = ()  # place of each entry of `scopes` in the file
+    fixed: tuple[
+        str, ...
+    ] = ()  # of each name in the file that nobody can turn here, its place and its value, in a line
 
     def values(self, scope: Scope | None = None) -> list[Value]:
         """Return the value of every setting; with a scope, its value there."""

@@ -45,28 +45,20 @@ CONSTANT: Mapping[str, str] = {
 
 
 class Shaped:
-    """Settings read from a file.
-
-    Attributes:
-        values: as `RecallConfig.from_mapping` takes them.
-        mistakes: of the format, with their places in the file.
-        fixed: places and notes of names that nobody can turn here (`CONSTANT`).
-    """
+    """Settings read from a file."""
 
     def __init__(self, written: Written) -> None:
-        self.values: dict[str, Any] = {}
-        self.mistakes: list[Mistake] = []
-        self.fixed: list[Mistake] = []
+        self.values: dict[str, Any] = {}  # as `RecallConfig.from_mapping` takes them
+        self.mistakes: list[Mistake] = []  # of the format, with their places in the file
+        self.fixed: list[Mistake] = []  # places and notes of names that nobody can turn here (`CONSTANT`)
         self._from: dict[Where, Where] = {}
         whole = {} if written.values is None else written.values
         if not isinstance(whole, dict):
             self.mistakes.append(((), f"The file must hold a mapping, not {_kind(whole)}."))
             return
         outside = [key for key in whole if key in fields_of(RecallConfig)]
-        for key in outside:
-            self.mistakes.append(
-                ((key,), f"{key} stands outside of {OWN}, where nothing reads it. Move it under {OWN}.")
-            )
+        says = f"stands outside of {OWN}, where nothing reads it. Move it under {OWN}."
+        self.mistakes += [((key,), f"{key} {says}") for key in outside]
         if whole and not outside and OWN not in whole and PIPELINE not in whole:
             self.mistakes.append(((), f"The file has no {OWN}, under which settings stand."))
         self._own(whole.get(OWN))
@@ -174,19 +166,12 @@ Place = tuple[int, int]  # line and column, from 1
 
 @record(frozen=True, slots=True, kw_only=True)
 class Written:
-    """The content of a file.
+    """The content of a file."""
 
-    Args:
-        name: of the file, for messages.
-        values: mappings, lists and plain values; `None` = nothing.
-        places: place of each key and item, by the keys on the way to it.
-        mistakes: keys that are there twice.
-    """
-
-    name: str
-    values: Any
-    places: dict[Where, Place]
-    mistakes: tuple[Mistake, ...] = ()
+    name: str  # of the file, for messages
+    values: Any  # mappings, lists and plain values; `None` = nothing
+    places: dict[Where, Place]  # place of each key and item, by the keys on the way to it
+    mistakes: tuple[Mistake, ...] = ()  # keys that are there twice
 
     def place(self, where: Where) -> Place | None:
         """Return the place of a key, or of the nearest key above it that is written."""
@@ -234,7 +219,8 @@ def parsed(text: str, name: str) -> Written:
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-        raise ConfigError(f"{name}{at}: this is not YAML: {e.problem or e.context}.{_advice(e.problem)}") from e
+        advice = " Indent with spaces." if e.problem and "\\t" in e.problem else ""
+        raise ConfigError(f"{name}{at}: this is not YAML: {e.problem or e.context}.{advice}") from e
     except ConfigError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as e:  # characters that may not be; no such day; too deep
@@ -243,10 +229,6 @@ def parsed(text: str, name: str) -> Written:
     finally:
         if loader is not None:
             loader.dispose()
-
-
-def _advice(problem: str | None) -> str:
-    return " Indent with spaces." if problem and "\\t" in problem else ""
 
 
 def _json_as_yaml(text: str, name: str) -> str:
@@ -307,32 +289,20 @@ class _Walk:
         values: dict[Any, Any] = {}
         for _, merged in [pair for pair in node.value if pair[0].tag == _MERGE]:
             for part in reversed(merged.value if merged.id == "sequence" else [merged]):  # the first has its way
-                values.update(self._merged(part, where))
+                if part.id != "mapping":
+                    raise self._wrong(part, "<< takes a mapping, or a list of them")
+                values.update(self._value(part, where))
         seen: dict[Any, int] = {}
         for key_node, value_node in [pair for pair in node.value if pair[0].tag != _MERGE]:
-            line, key = key_node.start_mark.line + 1, self._key(key_node)
+            if key_node.id != "scalar":
+                raise self._wrong(key_node, "a key must be a plain name")
+            line, key = key_node.start_mark.line + 1, self._plain(key_node)
             here = (*where, key)
             if key in seen:
-                says = f"{_path(here)} is there twice: line {seen[key]} has it already. Leave one of them out."
+                path = "".join(f"[{k}]" if isinstance(k, int) else f".{k}" if i else str(k) for i, k in enumerate(here))
+                says = f"{path} is there twice: line {seen[key]} has it already. Leave one of them out."
                 self._mistakes.append((here, says))
             seen[key] = line
             self._places[here] = (line, key_node.start_mark.column + 1)
             values[key] = self._value(value_node, here)
         return values
-
-    def _merged(self, node: Any, where: Where) -> dict[Any, Any]:
-        """Return the values that `<<: *other` brings along."""
-        if node.id != "mapping":
-            raise self._wrong(node, "<< takes a mapping, or a list of them")
-        found = self._value(node, where)
-        assert isinstance(found, dict)
-        return found
-
-    def _key(self, node: Any) -> Any:
-        if node.id != "scalar":
-            raise self._wrong(node, "a key must be a plain name")
-        return self._plain(node)
-
-
-def _path(where: Where) -> str:
-    return "".join(f"[{key}]" if isinstance(key, int) else f".{key}" if i else str(key) for i, key in enumerate(where))

@@ -33,9 +33,9 @@ from recall_integrations.config.checking import (
     Mistake,
     Text,
     in_range,
+    mistakes_of,
     quiet,
     refusal,
-    refuse,
     section,
     validated,
 )
@@ -184,11 +184,11 @@ class RecallConfig:
         Raises:
             ConfigError: a key is unknown, or a value has a wrong type or is out of range.
         """
+        given = dict(values) if isinstance(values, Mapping) else values
         try:
-            checked = validated(cast(Hashable, cls))
-            made: RecallConfig = checked.validate_python(dict(values) if isinstance(values, Mapping) else values)
+            made: RecallConfig = validated(cast(Hashable, cls)).validate_python(given)
         except ValidationError as e:
-            refuse(cls, "", e)
+            raise refusal(mistakes_of(cls, "", e)) from None
         return made
 
     @classmethod

@@ -7,13 +7,13 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
-from recall_integrations.config.checking import Names, allowed, fields_of
+from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
 from recall_integrations.config.keeping import slots_schema
 from recall_integrations.config.reading import CONSTANT, ENABLED, OWN, PIPELINE, SECTIONS
 from recall_integrations.config.recall_config import RecallConfig
@@ -26,26 +26,16 @@ _NAMED = re.compile(r"^    (\w+(?:, \w+)*): ", re.MULTILINE)
 
 @record(frozen=True, slots=True, kw_only=True)
 class Setting:
-    """A setting.
+    """A setting."""
 
-    Args:
-        path: as in `planner.precise_threshold`.
-        kind: `bool`, `int`, `float`, `str`, `tuple` (a list of names) or `dict`.
-        low, high: the ends of its range, both included; `None` = the setting is no number.
-        names: names that it may be, or hold.
-        optional: whether it may be nothing.
-        default: the value where nobody sets it.
-        says: its description, from the docstring of the section.
-    """
-
-    path: str
-    kind: type
-    low: float | None
+    path: str  # as in `planner.precise_threshold`
+    kind: type  # `bool`, `int`, `float`, `str`, `tuple` (a list of names) or `dict`
+    low: float | None  # the ends of its range, both included; `None` = the setting is no number
     high: float | None
-    names: tuple[str, ...]
-    optional: bool
-    default: Any
-    says: str
+    names: tuple[str, ...]  # names that it may be, or hold
+    optional: bool  # whether it may be nothing
+    default: Any  # the value where nobody sets it
+    says: str  # its description, from the docstring of the section
 
     @property
     def section(self) -> str:
@@ -54,7 +44,6 @@ class Setting:
 
     @property
     def name(self) -> str:
-        """Last part of the path."""
         return self.path.rpartition(".")[2]
 
 
@@ -70,22 +59,14 @@ def catalogue() -> MappingProxyType[str, Setting]:
 def sections() -> MappingProxyType[str, str]:
     """Return the purpose of each section, by name."""
     kinds = {name: info.annotation for name, info in fields_of(RecallConfig).items() if is_dataclass(info.annotation)}
-    return MappingProxyType({name: _first(inspect.cleandoc(kind.__doc__ or "")) for name, kind in kinds.items()})
+    firsts = {name: inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0] for name, kind in kinds.items()}
+    return MappingProxyType({name: " ".join(first.split()) for name, first in firsts.items()})
 
 
 @functools.cache
 def settings_fields() -> MappingProxyType[str, Any]:
     """Return pydantic's data of each setting, by its path."""
-    return MappingProxyType(dict(_walked(RecallConfig, "")))
-
-
-def _walked(section: Any, above: str) -> Iterator[tuple[str, Any]]:
-    for name, info in fields_of(section).items():
-        path = f"{above}.{name}" if above else name
-        if is_dataclass(info.annotation):
-            yield from _walked(info.annotation, path)
-        elif path != "scopes":
-            yield path, info
+    return MappingProxyType({path: info for path, info in settings_of(RecallConfig) if path != "scopes"})
 
 
 def _setting(path: str, info: Any) -> Setting:
@@ -111,11 +92,8 @@ def _setting(path: str, info: Any) -> Setting:
 
 def _kind(annotation: Any) -> type:
     """Return the plain type of `float | None`, `dict[str, str]` or `int`."""
-    plain = get_origin(annotation)
-    if plain is dict:
-        return dict
-    first: type = get_args(annotation)[0] if get_args(annotation) else annotation
-    return first
+    kind: type = dict if get_origin(annotation) is dict else (*get_args(annotation), annotation)[0]
+    return kind
 
 
 @functools.cache
@@ -128,11 +106,6 @@ def _documented(owner: type) -> dict[str, str]:
         said = " ".join(args[place.end() : after.start() if after else len(args)].split())
         found.update(dict.fromkeys(place[1].split(", "), said))
     return found
-
-
-def _first(text: str) -> str:
-    """Return the first paragraph, on one line."""
-    return " ".join(text.partition("\n\n")[0].split())
 
 
 # In the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it.
@@ -258,13 +231,16 @@ def as_text(made: dict[str, Any]) -> str:
 # -- for people ------------------------------------------------------------------------------------------------------
 
 
+BAR = "\\|"  # of a cell
+
+
 def table() -> str:
     """Return a Markdown table of settings for each section, with ranges and defaults."""
     parts: list[str] = []
     for section in ("", *sections()):
         rows = [setting for setting in catalogue().values() if setting.section == section]
         title = f"### {section}\n\n{sections()[section]}" if section else "### At the top"
-        lines = [f"| `{s.name}` | {_range(s)} | {_default(s)} | {_escaped(s.says)} |" for s in rows]
+        lines = [f"| `{s.name}` | {_range(s)} | {_default(s)} | {s.says.replace('|', BAR)} |" for s in rows]
         parts.append(
             "\n".join([title, "", "| setting | may be | default | what it does |", "|---|---|---|---|", *lines])
         )
@@ -294,10 +270,6 @@ def _default(setting: Setting) -> str:
     return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}) else "nothing"
 
 
-def _escaped(text: str) -> str:
-    return text.replace("|", "\\|")
-
-
 def example(schema_at: str = "") -> str:
     """Return a file of all settings with their defaults, each in a comment; editors read the schema at its address."""
     lines = [f"# yaml-language-server: $schema={schema_at}"] if schema_at else []
@@ -308,7 +280,7 @@ def example(schema_at: str = "") -> str:
             section = setting.section
             lines += ["", *_comment(sections()[section], "  # # "), f"  # {section}:"]
         indent = "  #   " if section else "  # "
-        lines += _comment(f"{setting.says} ({_plainly(setting)})", f"{indent}# ")
+        lines += _comment(f"{setting.says} ({_range(setting).replace('`', '')})", f"{indent}# ")
         lines.append(f"{indent}{setting.name}: {_written(setting.default)}")
     lines += ["", *_comment(_ABOUT_SCOPES, "  # # ")]
     lines += ["  # scopes:", "  #   - namespace: support", "  #     rerank: {top_n: 10}"]
@@ -318,10 +290,6 @@ def example(schema_at: str = "") -> str:
 _ABOUT_SCOPES = (
     "Settings for some scopes only. Each entry names user_id, agent_id or namespace; the one that names most acts."
 )
-
-
-def _plainly(setting: Setting) -> str:
-    return _range(setting).replace("`", "")
 
 
 def _written(value: Any) -> str:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from importlib import resources
@@ -23,10 +23,8 @@ from rich.text import Text
 from recall_integrations.console import rendering
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.recall.runner import Observer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Relation, Scope
-from recall_integrations.types.observing import RecallObserver
 
 NOW = datetime(2026, 4, 20, 9, 0, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="demo")
@@ -120,37 +118,26 @@ def notes() -> tuple[Memory, ...]:
 
 
 @contextmanager
-def _optimizer(
-    memories: Sequence[Memory], told: DemoTexts | None, observers: Sequence[Observer | RecallObserver] = ()
-) -> Iterator[QueryOptimizer]:
+def _optimizer(memories: Sequence[Memory], told: DemoTexts | None) -> Iterator[QueryOptimizer]:
     """Yield an optimizer over memories in a temporary store; with `told` in the demonstration's scope, with names."""
     scope = Scope() if told is None else SCOPE
     with MemoryStore.open(clock=lambda: NOW) as store:
         for name, aliases in ({} if told is None else told.aliases).items():
             store.add_entity(name, aliases=aliases, scope=scope)
         store.remember_many(memories, scope=scope)
-        optimizer = QueryOptimizer(store, clock=lambda: NOW, observers=observers)
-        try:
+        with closing(QueryOptimizer(store, clock=lambda: NOW)) as optimizer:
             yield optimizer
-        finally:
-            optimizer.close()
 
 
-@contextmanager
-def demo_optimizer(
-    language: str = ENGLISH, observers: Sequence[Observer | RecallObserver] = ()
-) -> Iterator[QueryOptimizer]:
+def demo_optimizer(language: str = ENGLISH) -> AbstractContextManager[QueryOptimizer]:
     """Yield an optimizer over the demonstration's memories, in a temporary store."""
     told = demo_texts(language)
-    with _optimizer(told.memories, told, observers) as optimizer:
-        yield optimizer
+    return _optimizer(told.memories, told)
 
 
-@contextmanager
-def notes_optimizer() -> Iterator[QueryOptimizer]:
+def notes_optimizer() -> AbstractContextManager[QueryOptimizer]:
     """Yield an optimizer over the notes of the demonstration, in a temporary store."""
-    with _optimizer(notes(), None) as optimizer:
-        yield optimizer
+    return _optimizer(notes(), None)
 
 
 def run_demo(console: Console, language: str = ENGLISH) -> None:

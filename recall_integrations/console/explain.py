@@ -6,6 +6,7 @@ In a notebook: `explain(rich.console.Console(), optimizer.recall("…"), config=
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 from rich.console import Console
 from rich.padding import Padding
@@ -20,7 +21,6 @@ from recall_integrations.console.rendering import (
     moves,
     pairs,
     reference_words,
-    role_words,
     show_degraded,
     shown_text,
     stage_words,
@@ -35,7 +35,7 @@ from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.shortening import plain
-from recall_integrations.types import ArmPlan, Hit, ParsedQuery, RecallResult, RetrievalPlan
+from recall_integrations.types import Hit, ParsedQuery, RecallResult, RetrievalPlan
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.query import (
     CORRECTED,
@@ -46,7 +46,6 @@ from recall_integrations.types.query import (
     SESSION,
     STOP,
     TIME,
-    Correction,
 )
 from recall_integrations.types.result import Decision
 
@@ -94,17 +93,7 @@ FEATURES = {  # as fields of `QueryFeatures` → for people
     "lexical_rarity": "lexical rarity",
     "type_cues": "type cues",
 }
-SWITCHES = (
-    "type_filter",
-    "window_filter",
-    "time_filter",
-    "in_order",
-    "exact_match",
-    "time_bias",
-    "rewrite",
-    "rerank",
-    "diversity",
-)
+SWITCHES = "type_filter window_filter time_filter in_order exact_match time_bias rewrite rerank diversity".split()
 
 ASKED = {  # of the modes of `facts.question`
     "now": "how it is now",
@@ -151,7 +140,9 @@ def show_reading(
     parsed = found.query if isinstance(found, RecallResult) else found
     _heading(console, "query")
     show_query(console, parsed)
-    _show_readings(console, parsed, plan, config.planner)
+    readings = (_dated(parsed, plan, config.planner), _session(parsed, plan, config.planner), _read(parsed))
+    console.print()
+    console.print(pairs(chain(_language(parsed), _named(parsed), *readings)))
     _heading(console, "features")
     _show_features(console, parsed, config)
     _heading(console, "rules, in the order they are tried")
@@ -172,23 +163,6 @@ def show_reading(
 
 
 # -- what was found in it ----------------------------------------------------------------------------------------------
-
-
-def _show_readings(console: Console, parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) -> None:
-    rows = [
-        *_language(parsed),
-        *_named(parsed),
-        *_dated(parsed, plan, config),
-        *_session(parsed, plan, config),
-        *_read(parsed),
-    ]
-    if not rows:
-        return
-    console.print()
-    grid = pairs()
-    for label, words in rows:
-        grid.add_row(label, Text(words))
-    console.print(grid)
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
@@ -258,26 +232,21 @@ def _session(parsed: ParsedQuery, plan: RetrievalPlan, config: PlannerConfig) ->
 
 def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     if parsed.asked_role is not None:
-        yield "role", role_words(parsed)
+        yield "role", f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
     if parsed.negations:
         yield "not", f"{some(parsed.negations)}: what is about it moves down, nothing is removed"
     if parsed.identifiers:
         yield "identifier", some(f"{i.text} ({i.kind})" for i in parsed.identifiers)
-    for correction in parsed.corrections[:ITEMS_SHOWN]:
-        yield "spelling", _corrected(correction)
+    for c in parsed.corrections[:ITEMS_SHOWN]:
+        yield "spelling", plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
     rare = {t.stem: t for t in parsed.tokens if t.roles[:1] == (RARE,) and t.rarity is not None}
     if rare:
-        words = (f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
-        yield "rare", some(words)
+        yield "rare", some(f"{parsed.original[slice(*t.span)]} {t.rarity:.2f}" for t in rare.values())
     if parsed.predicate_hints:
         yield "relation", some(parsed.predicate_hints)
     yield "looked for", some(parsed.terms) or "no word: only meaning, names and times are left"
     for rewrite in parsed.rewrites:
         yield "rewrite", plain(rewrite, 200)
-
-
-def _corrected(c: Correction) -> str:
-    return plain(f"{c.word} → {c.spelling} (similarity {c.similarity:.2f}), as a second reading")
 
 
 # -- features ----------------------------------------------------------------------------------------------------------
@@ -328,7 +297,9 @@ def _show_decision(
     grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
     if version != RULES:
         grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE diff"))
-    grid.add_row("runner-up", Text(_runner_up(plan)))
+    away = "" if plan.runner_up_margin is None else f", {plan.runner_up_margin:.3f} away"
+    runner_up = "none: no other rule could have decided" if plan.runner_up is None else f"{plan.runner_up}{away}"
+    grid.add_row("runner-up", Text(runner_up))
     for i, change in enumerate(changes):
         grid.add_row("" if i else "changed by", Text(change))
     biases = [n for n, on in (("graph bias", parsed.router.graph_bias), ("time bias", parsed.router.time_bias)) if on]
@@ -358,13 +329,6 @@ def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
     return plain(because), [change for change in changes if change]
 
 
-def _runner_up(plan: RetrievalPlan) -> str:
-    if plan.runner_up is None:
-        return "none: no other rule could have decided"
-    distance = plan.runner_up_margin
-    return plan.runner_up if distance is None else f"{plan.runner_up}, {distance:.3f} away"
-
-
 # -- arms and hits -----------------------------------------------------------------------------------------------------
 
 
@@ -380,22 +344,18 @@ def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozen
 def _arms(parsed: ParsedQuery, plan: RetrievalPlan, result: RecallResult | None) -> Table:
     table = Table(box=None, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("arm", no_wrap=True)
-    table.add_column("weight", justify="right", no_wrap=True)
-    table.add_column("at most", justify="right", no_wrap=True)
-    table.add_column("ms" if result is not None else "", justify="right", no_wrap=True)
+    for name in ("weight", "at most", "ms" if result is not None else ""):
+        table.add_column(name, justify="right", no_wrap=True)
     table.add_column("found hits (own rank)" if result is not None else "", overflow="fold")
     asked = asked_arms(parsed if result is None else result, plan)
     for arm in plan.arms:
         ms = None if result is None else result.timings_ms.get(f"arm.{arm.name}")
-        brought = _brought(arm.name, result) if arm.name in asked else _silent(arm, parsed, plan)
+        silent = "not asked" if worth_asking(arm, parsed, plan) else "not asked: nothing to look for"
+        brought = _brought(arm.name, result) if arm.name in asked else silent
         took = "" if ms is None else f"{ms:.2f}"
         style = "" if arm.name in asked else "dim"
         table.add_row(arm.name, f"×{arm.weight:g}", str(arm.limit), took, Text(brought), style=style)
     return table
-
-
-def _silent(arm: ArmPlan, parsed: ParsedQuery, plan: RetrievalPlan) -> str:
-    return "not asked" if worth_asking(arm, parsed, plan) else "not asked: nothing to look for"
 
 
 def _brought(arm: str, result: RecallResult | None) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from recall_integrations.adapters.rows import memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
-from recall_integrations.store.clock import Clock, utc_now
+from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Memory, Scope, says_the_same
 
 if TYPE_CHECKING:
@@ -53,11 +53,8 @@ class ImportReport:
 class Importer:
     """Writes memories to a store in batches, leaving out what is there already. `report` is true at every moment."""
 
-    def __init__(self, store: MemoryStore | None, *, batch_size: int = BATCH, clock: Clock = utc_now) -> None:
-        self.report = ImportReport()
-        self._clock = clock
-        self._store = store
-        self._batch_size = batch_size
+    def __init__(self, store: MemoryStore | None, *, batch_size: int = BATCH) -> None:
+        self.report, self._store, self._batch_size = ImportReport(), store, batch_size
 
     def _flush(self, batch: list[tuple[Scope, Memory]]) -> None:
         assert self._store is not None
@@ -109,8 +106,8 @@ class Importer:
     ) -> Iterator[tuple[Scope, Memory]]:
         seen: dict[tuple[Scope, str], int] = {}
         equal: Counter[str] = Counter()
-
-        def checked(number: int, raw: bytes) -> tuple[Scope, Memory] | None:
+        now = utc_now()
+        for number, raw in _lines(path, advance):
             try:
                 where, memory = _identified(raw, scope, equal)
                 first = seen.setdefault((where, memory.id or ""), number)
@@ -121,16 +118,11 @@ class Importer:
                 if not skip_bad:
                     raise InvalidMemory(f"{path}, line {number}: {problem}.") from e
                 self.report.bad.append(BadRow(line=number, problem=problem))
-                return None
-            return where, memory
-
-        now = self._clock()
-        for number, raw in _lines(path, advance):
-            row = checked(number, raw)
-            if row is not None and row[1].expires_at is not None and row[1].expires_at <= now:
+                continue
+            if memory.expires_at is not None and memory.expires_at <= now:
                 self.report.ended += 1
-            elif row is not None:
-                yield row
+            else:
+                yield where, memory
 
 
 def _lines(path: Path, advance: Callable[[int], None]) -> Iterator[tuple[int, bytes]]:

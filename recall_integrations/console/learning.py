@@ -53,9 +53,7 @@ def show_status(console: Console, every: Sequence[Status], config: RecallConfig)
 
 def _show_one(console: Console, status: Status, config: RecallConfig, zone: ZoneInfo) -> None:
     state = status.state
-    grid = pairs()
-    for label, words in _standing(state, config, zone):
-        grid.add_row(label, Text(words))
+    grid = pairs(_standing(state, config, zone))
     need = config.learned.min_queries_per_signature
     judged = number_of(status.judged, "recall")
     usable = f"{status.replayed:,} can be learned from" + (f", {need:,} are needed" * (status.replayed < need))
@@ -135,10 +133,7 @@ def show_difference(
 def show_state(console: Console, scope: Scope, state: State, undo: str, *, config: RecallConfig) -> None:
     """Print the state after a step by hand."""
     console.print(Text(f"In {plain(scope_text(scope))}, from the next recall on:"))
-    grid = pairs()
-    for label, words in _standing(state, config, ZoneInfo(config.timezone)):
-        grid.add_row(label, Text(words))
-    console.print(grid)
+    console.print(pairs(_standing(state, config, ZoneInfo(config.timezone))))
     console.print(Text(f"To undo it: {undo}"), soft_wrap=True)  # a command that is copied is one line
 
 

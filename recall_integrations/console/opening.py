@@ -63,13 +63,6 @@ def opens(place: Place) -> Path | str:
     return place.given if isinstance(place, Address) else place
 
 
-def directory(place: Place, command: str, instead: str) -> Path:
-    """Return the directory of a store, for a command that is about files."""
-    if isinstance(place, Address):
-        raise InvalidArgument(f"`{command}` is for a store in a directory; {place} is a database. {instead}")
-    return place
-
-
 INDEXES = ("lexical.*", "semantic.*")
 
 
@@ -159,7 +152,6 @@ class Opening:
             yield optimizer
 
     def where(self, store: MemoryStore) -> Scope:
-        """Return the scope that is meant."""
         return find_scope(self.scope, store.scopes())
 
 

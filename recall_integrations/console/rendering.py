@@ -37,7 +37,6 @@ from recall_integrations.types import (
     MemoryType,
     ParsedQuery,
     RecallResult,
-    RetrievalPlan,
     Scope,
     TemporalWindow,
 )
@@ -111,18 +110,14 @@ def show_result(
 
 def show_plan(console: Console, result: RecallResult) -> None:
     """Print what was understood, which plan was chosen, why, and how long it took."""
-    grid = pairs()
-    for name, value in understood(result.query):
-        grid.add_row(name, Text(plain(value)))
-    plan = result.plan
-    grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", plain(_because(plan))))
+    grid, plan = pairs((name, plain(value)) for name, value in understood(result.query)), result.plan
+    because = plain(plan.reason.removeprefix(f"{plan.name}: "))
+    grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", because))
     if result.version != RULES:
         grid.add_row("answered by", Text(plain(result.version)))
     grid.add_row("asked", Text(", ".join(_arm(a.name, a.weight, result) for a in plan.arms)))
-    grid.add_row(
-        "took",
-        Text.assemble(_ms(result.timings_ms.get("total", 0.0)), (f"  ({stage_words(result.timings_ms)})", "dim")),
-    )
+    total, stages = result.timings_ms.get("total", 0.0), f"  ({stage_words(result.timings_ms)})"
+    grid.add_row("took", Text.assemble(f"{total:.1f} ms", (stages, "dim")))
     if result.cache.strategy != "disabled":
         grid.add_row("cache", Text(cache_words(result.cache)))
     console.print(grid)
@@ -151,13 +146,6 @@ def reference_words(ref: EntityRef) -> str:
     if ref.stage == IMPLICIT:
         return plain(f"{ref.name}, who asks; implicit, named or not")
     return plain(f"{ref.name} ← “{ref.mention}”, {ref.stage}, confidence {ref.confidence:.2f}")
-
-
-def role_words(parsed: ParsedQuery) -> str:
-    """Name the role whose words are asked for, and how strongly; empty if no role is asked for."""
-    if parsed.asked_role is None:
-        return ""
-    return f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
 
 
 def window_words(window: TemporalWindow) -> str:
@@ -237,7 +225,6 @@ def cache_words(cache: CacheOutcome) -> str:
 
 def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
     """Print the contents of a store; `stats` is the value that `--json` prints."""
-    grid = pairs()
     types = ", ".join(f"{count:,} {kind}" for kind, count in sorted(stats["types"].items())) or "none"
     lag = ", ".join(f"{name} by {count:,}" for name, count in stats["index_lag"].items() if count)
     filling = sum(stats.get("collections_lack", {}).values())
@@ -253,8 +240,7 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         "behind": lag or "no index",
         **({"filling": f"{filling:,} vectors of large scopes are scanned until they are indexed"} if filling else {}),
     }
-    for name, value in rows.items():
-        grid.add_row(name, Text(plain(value)))
+    grid = pairs((name, plain(value)) for name, value in rows.items())
     for notice in stats["notices"]:
         grid.add_row("notice", Text(plain(notice), style="yellow"))
     console.print(grid)
@@ -268,17 +254,14 @@ def show_stats(console: Console, stats: Mapping[str, Any]) -> None:
         console.print(table)
 
 
-def pairs() -> Table:
+def pairs(rows: Iterable[tuple[str, str]] = ()) -> Table:
     """Return a grid of labels and values."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     grid.add_column()
+    for label, value in rows:
+        grid.add_row(label, Text(value))
     return grid
-
-
-def _because(plan: RetrievalPlan) -> str:
-    prefix = f"{plan.name}: "
-    return plan.reason.removeprefix(prefix)
 
 
 def _arm(name: str, weight: float, result: RecallResult) -> str:
@@ -291,10 +274,6 @@ def stage_words(timings_ms: Mapping[str, float]) -> str:
     """Return the time of each stage that took any."""
     stages = ((name, ms) for name, ms in timings_ms.items() if name != "total" and not name.startswith("arm."))
     return " · ".join(f"{name} {ms:.1f}" for name, ms in stages if ms >= 0.05)
-
-
-def _ms(value: float) -> str:
-    return f"{value:.1f} ms"
 
 
 # -- the state of a store --------------------------------------------------------------------------------------------
@@ -391,10 +370,6 @@ def _day(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def _ids(fact: Fact) -> str:
-    return _listed(fact.said_by or (fact.memory_id,))
-
-
-def _listed(ids: Iterable[str]) -> str:
-    given = [plain(each) for each in ids]
+    given = [plain(each) for each in fact.said_by or (fact.memory_id,)]
     more = f" and {len(given) - IDS_SHOWN:,} more" if len(given) > IDS_SHOWN else ""
     return f"({', '.join(given[:IDS_SHOWN])}{more})"

@@ -51,21 +51,22 @@ _GROUPS = {
     "links": ("graph", "links between names"),
     "newness": ("recency", "newness and importance"),
 }
-RULES = {
-    "filters": "the filters you set",
-    "names": "names read as people and things",
-    "time": "the time read from the query",
-    "session": "the conversation asked for",
-    "negation": "what the query excludes",
-    "types": "the type of memory asked for",
-    "spelling": "corrected spelling",
-    "identifiers": "ids letter by letter",
-    "newer": "newer ones preferred",
-    "router": "the kind of memory preferred",
-    "rewrite": "other words for the query",
-    "rerank": "the reranker",
-    "diversity": "variety of the hits",
-    "repeats": "repeats folded away",
+# What people call a rule, and whether it applied in a recall.
+RULES: Mapping[str, tuple[str, Callable[[RecallResult], bool]]] = {
+    "filters": ("the filters you set", lambda _: False),  # the caller says so
+    "names": ("names read as people and things", lambda r: any(ref.stage != IMPLICIT for ref in r.query.entity_refs)),
+    "time": ("the time read from the query", lambda r: r.query.temporal_window is not None),
+    "session": ("the conversation asked for", lambda r: r.query.session is not None),
+    "negation": ("what the query excludes", lambda r: bool(r.query.negations) or _moved(r, "negation")),
+    "types": ("the type of memory asked for", lambda r: bool(r.plan.type_hints)),
+    "spelling": ("corrected spelling", lambda r: bool(r.query.corrections)),
+    "identifiers": ("ids letter by letter", lambda r: r.plan.exact_match),
+    "newer": ("newer ones preferred", lambda r: r.plan.time_bias),
+    "router": ("the kind of memory preferred", lambda r: bool(r.plan.prefers)),
+    "rewrite": ("other words for the query", lambda r: r.rewrite.used),
+    "rerank": ("the reranker", lambda r: r.rerank.used),
+    "diversity": ("variety of the hits", lambda r: r.plan.diversity),
+    "repeats": ("repeats folded away", lambda r: any(hit.duplicates for hit in r.hits)),
 }
 
 
@@ -75,7 +76,7 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
     if kind == ARM and name in arms:
         return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
     if kind == RULE and name in RULES:
-        return Part(kind=RULE, name=name, label=RULES[name])
+        return Part(kind=RULE, name=name, label=RULES[name][0])
     if kind == FEATURE and members(name, known):
         return Part(kind=FEATURE, name=name, label=_GROUPS[name][1] if name in _GROUPS else name.replace("_", " "))
     every = [*(f"{ARM}:{one}" for one in arms), *(f"{FEATURE}:{one}" for one in _names_of_groups(known))]
@@ -95,7 +96,11 @@ def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: 
         for key in (
             *(f"{ARM}:{name}" for name in _asked(result)),
             *((f"{FEATURE}:{name}" for name in _counting(result, known)) if weighed else ()),
-            *(f"{RULE}:{name}" for name in RULES if (filtered if name == "filters" else _APPLIED[name](result))),
+            *(
+                f"{RULE}:{name}"
+                for name, (_, applied) in RULES.items()
+                if (filtered and name == "filters") or applied(result)
+            ),
         )
     )
 
@@ -119,23 +124,6 @@ def _counting(result: RecallResult, known: FeatureSet) -> Iterator[str]:
 def _names_of_groups(known: FeatureSet) -> list[str]:
     named = {group: name for name, (group, _) in _GROUPS.items()}
     return [named.get(group, group.replace(" ", "_")) for group in known.groups]
-
-
-_APPLIED: Mapping[str, Callable[[RecallResult], bool]] = {
-    "names": lambda r: any(ref.stage != IMPLICIT for ref in r.query.entity_refs),
-    "time": lambda r: r.query.temporal_window is not None,
-    "session": lambda r: r.query.session is not None,
-    "negation": lambda r: bool(r.query.negations) or _moved(r, "negation"),
-    "types": lambda r: bool(r.plan.type_hints),
-    "spelling": lambda r: bool(r.query.corrections),
-    "identifiers": lambda r: r.plan.exact_match,
-    "newer": lambda r: r.plan.time_bias,
-    "router": lambda r: bool(r.plan.prefers),
-    "rewrite": lambda r: r.rewrite.used,
-    "rerank": lambda r: r.rerank.used,
-    "diversity": lambda r: r.plan.diversity,
-    "repeats": lambda r: any(hit.duplicates for hit in r.hits),
-}
 
 
 def _moved(result: RecallResult, source: str) -> bool:

@@ -32,22 +32,12 @@ class Without:
 
     def __init__(self, ranker: Ranker, gone: Collection[str], *, may_hang: bool = True) -> None:
         self._ranker, self._gone, self.may_hang = ranker, frozenset(gone), may_hang
+        self.name, self.version = ranker.name, ranker.version
         self.known: FeatureSet = known_of(ranker)
         # Name and version select the shipped calibration: scores stay comparable with those of the whole sum.
         self.calibration = getattr(ranker, "calibration", None)
 
-    @property
-    def name(self) -> str:
-        """Name of the ranker that it stands for."""
-        return self._ranker.name
-
-    @property
-    def version(self) -> str:
-        """Version of the ranker that it stands for."""
-        return self._ranker.version
-
     def score(self, features: Features) -> Ranking:
-        """Return the sum without the terms of these features."""
         whole = self._ranker.score(features)
         scores = whole.scores
         for name in sorted(self._gone & set(whole.added)):
@@ -64,11 +54,9 @@ class Unread(Stage):
         self._rules = frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Say whether the query was read."""
         return state.parsed is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Change `parsed` and `unread`."""
         parsed = state.query
         if "names" in self._rules:
             parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
@@ -90,11 +78,9 @@ class Unplanned(Stage):
         self._arms, self._rules = frozenset(arms), frozenset(rules)
 
     def applies(self, state: RecallState) -> bool:
-        """Say whether there is a plan."""
         return state.planned is not None
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Change `planned`."""
         plan, rules = state.plan, self._rules
         plan = replace(
             plan,
@@ -118,7 +104,6 @@ class Places(Stage):
         self.of: dict[str, int] = {}
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        """Note the places; return the state as it is."""
         ids = state.scope.ids
         rows = state.candidates.rows[:PLACES_MAX].tolist()
         self.of = {ids[row]: place for place, row in enumerate(rows, start=1)}
@@ -155,7 +140,6 @@ class Move:
 
     @property
     def moved(self) -> bool:
-        """True if the memory has another place."""
         return (self.before, self.hit_before) != (self.after, self.hit_after)
 
 
@@ -170,7 +154,6 @@ class LeftOut:
 
     @property
     def label(self) -> str:
-        """Names of the parts left out, for people."""
         return ", ".join(part.label for part in self.parts)
 
     @property
@@ -184,7 +167,6 @@ class LeftOut:
 
     @property
     def summary(self) -> str:
-        """The changes, in words."""
         if self.result is None:
             return "not tried: there was no time left"
         gone = sum(move.hit_before and not move.hit_after for move in self.moves)
@@ -256,7 +238,6 @@ class _Trial:
         self._took_ms = 0.0
 
     def parts(self, keys: Iterable[str]) -> tuple[Part, ...]:
-        """Find the parts to leave out together."""
         found = tuple(dict.fromkeys(part_of(key, self._features, self._optimizer.arms) for key in keys))
         if self._ranker is None and any(part.kind == FEATURE for part in found):
             raise InvalidArgument(
@@ -302,15 +283,10 @@ def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], afte
     old = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(whole.hits, start=1)}
     new = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(less.hits, start=1)}
     for key in dict.fromkeys((*old, *new)):
-        yield Move(
-            id=key,
-            before=old[key][0] if key in old else before.get(key),
-            after=new[key][0] if key in new else after.get(key),
-            hit_before=key in old,
-            hit_after=key in new,
-            score_before=old[key][1] if key in old else None,
-            score_after=new[key][1] if key in new else None,
-        )
+        was, score = old.get(key, (before.get(key), None))
+        place, less_score = new.get(key, (after.get(key), None))
+        hits = {"hit_before": key in old, "hit_after": key in new}
+        yield Move(id=key, before=was, after=place, score_before=score, score_after=less_score, **hits)
 
 
 def _worth(place: int | None) -> float:
@@ -347,9 +323,7 @@ def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
         "reached": less is not None,
         "effect": one.effect,
         "summary": one.summary,
-        "degraded": [
-            {"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in (() if less is None else less.degraded)
-        ],
+        "degraded": [asdict(problem) for problem in (() if less is None else less.degraded)],
         "moves": [
             {
                 **asdict(move),

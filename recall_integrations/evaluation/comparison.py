@@ -38,7 +38,7 @@ from recall_integrations.evaluation.metrics import (
     names,
 )
 from recall_integrations.evaluation.questions import Labels, Placed, placed, read_labels
-from recall_integrations.evaluation.ways import Cosines, Judge, Ways, a_to_d, own_ways
+from recall_integrations.evaluation.ways import Cosines, Judge, Way, Ways, a_to_d, own_ways
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
 
@@ -248,7 +248,7 @@ def _report(
         questions=len(found.questions),
         judge=LABELS if judged.judge is None else judged.judge.name,
         figures=shown,
-        compared=tuple(_compared(way.name, way.title, answers[way.name], judged, shown, seed) for way in ways.asked),
+        compared=tuple(_compared(way, answers[way.name], judged, shown, seed) for way in ways.asked),
         differences=_differences(answers, judged.figures, shown, seed),
         cosine=judged.threshold,
         flattery=judged.flattery(k, seed),
@@ -347,19 +347,17 @@ class _Judged:
         return tuple(found)
 
 
-def _compared(
-    name: str, title: str, own: Sequence[Answered], judged: _Judged, shown: Sequence[str], seed: int
-) -> Compared:
-    values = np.asarray([[row[figure] for figure in shown] for row in judged.figures[name]], dtype=np.float64)
+def _compared(way: Way, own: Sequence[Answered], judged: _Judged, shown: Sequence[str], seed: int) -> Compared:
+    values = np.asarray([[row[figure] for figure in shown] for row in judged.figures[way.name]], dtype=np.float64)
     return Compared(
-        name=name,
-        title=title,
+        name=way.name,
+        title=way.title,
         averages=dict(zip(shown, intervals(values, seed=seed), strict=True)),
         latency=latency_of([a.ms for a in own]),
         reranked=sum(a.reranked for a in own),
         rewritten=sum(a.rewritten for a in own),
         degraded=sum(bool(a.degraded) for a in own),
-        bands=dict(judged.bands[name]),
+        bands=dict(judged.bands[way.name]),
     )
 
 

@@ -291,7 +291,9 @@ def evaluate(
         for question in found.questions:
             answers.append(answered(optimizer, question, k, moment))
             progress("Asking", len(answers), len(found.questions))
-        described = tuple(_described(optimizer, a, k, moment, texts) for a in _went_wrong(answers, k)[:worst])
+        wrong = [(a.figures[f"ndcg@{k}"], a.question.id, a) for a in answers if a.figures[f"ndcg@{k}"] < 1]
+        worst_of = sorted(wrong, key=lambda one: one[:2])[:worst]
+        described = tuple(_described(optimizer, a, k, moment, texts) for *_, a in worst_of)
     return _report(answers, described, found, read, averaged(answers, names(k), seed))
 
 
@@ -338,21 +340,13 @@ def averaged(
     groups: dict[str, list[Answered]] = {OVERALL: list(answers)}
     if len({a.question.category for a in answers}) > 1:
         for a in sorted(answers, key=lambda a: a.question.category):
-            groups.setdefault(_name(a.question.category), []).append(a)
+            name = a.question.category
+            groups.setdefault(f"group {name}" if name == OVERALL else name, []).append(a)
     averages = {}
     for group, own in groups.items():
         values = np.asarray([[a.figures[name] for name in wanted] for a in own], dtype=np.float64)
         averages[group] = dict(zip(wanted, intervals(values, seed=seed), strict=True))
     return averages, {group: len(own) for group, own in groups.items()}
-
-
-def _name(group: str) -> str:
-    return f"group {group}" if group == OVERALL else group
-
-
-def _went_wrong(answers: Sequence[Answered], k: int) -> list[Answered]:
-    value = f"ndcg@{k}"
-    return sorted((a for a in answers if a.figures[value] < 1), key=lambda a: (a.figures[value], a.question.id))
 
 
 def _described(optimizer: QueryOptimizer, one: Answered, k: int, now: datetime, texts: bool) -> Worst:

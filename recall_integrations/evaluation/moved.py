@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from contextlib import closing
 from dataclasses import replace
 from typing import Any
 
@@ -106,9 +107,12 @@ def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, di
     count = 0
     for done, scope_id in enumerate(scopes):
         tell("Comparing rows", done, len(scopes))
-        found, said = _compared(left, right, scope_id)
-        count += found
-        differences += said
+        for table in TABLES:
+            mine, theirs = digest(left, table, scope_id), digest(right, table, scope_id)
+            count += mine.rows
+            if mine != theirs and table is not BY_RECALLS:
+                rows = f"{mine.rows:,} rows and {theirs.rows:,}"
+                differences.append(f"{table.name} of scope {scope_id}: {rows}, not the same")
     return count
 
 
@@ -116,16 +120,6 @@ def _versions(connection: Connection) -> dict[int, tuple[int, tuple[str, str, st
     s = schema.scopes.c
     query = select(s.scope_id, s.version, s.user_id, s.agent_id, s.namespace)
     return {int(i): (int(version), (user, agent, name)) for i, version, user, agent, name in connection.execute(query)}
-
-
-def _compared(left: Connection, right: Connection, scope_id: int) -> tuple[int, list[str]]:
-    count, said = 0, []
-    for table in TABLES:
-        mine, theirs = digest(left, table, scope_id), digest(right, table, scope_id)
-        count += mine.rows
-        if mine != theirs and table is not BY_RECALLS:
-            said.append(f"{table.name} of scope {scope_id}: {mine.rows:,} rows and {theirs.rows:,}, not the same")
-    return count, said
 
 
 def _questions(connection: Connection, scopes: list[int], sample: int, chosen: random.Random) -> list[tuple[int, str]]:
@@ -150,12 +144,17 @@ def _asked(
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Scope
 
-    same, settings = 0, _without_pgvector(checked_config(config))
+    same, settings = 0, checked_config(config)
+    if settings.vectors.address == PGVECTOR:
+        # A directory has no pgvector, another server may lack it, and what it finds is only nearly what is nearest. A
+        # Chroma server stays: a directory that is opened without its own takes the collections of large scopes from it.
+        settings = replace(settings, vectors=VectorsConfig())
     with (
         MemoryStore.open(source, embedding=embedding, config=settings) as one,
         MemoryStore.open(target, embedding=embedding, config=settings) as other,
+        closing(QueryOptimizer(one, config=settings)) as here,
+        closing(QueryOptimizer(other, config=settings)) as there,
     ):
-        here, there = QueryOptimizer(one, config=settings), QueryOptimizer(other, config=settings)
         now = one.clock()
         for scope, query in questions:
             answers = []
@@ -166,15 +165,4 @@ def _asked(
                 same += 1
             else:
                 differences.append(f"a recall in scope {'/'.join(scope)} gives other memories or scores")
-        here.close()
-        there.close()
     return same
-
-
-def _without_pgvector(settings: RecallConfig) -> RecallConfig:
-    """Return settings by which any place can be asked, exactly.
-
-    A directory has no pgvector, another server may lack it, and what it finds is only nearly what is nearest. A Chroma
-    server stays: a directory that is opened without its own takes the collections of large scopes from it.
-    """
-    return replace(settings, vectors=VectorsConfig()) if settings.vectors.address == PGVECTOR else settings

@@ -72,7 +72,8 @@ def question_of(row: object, default_id: str, where: str) -> Question:
         raise InvalidArgument(f"{where} has no 'query' text.")
     grades = _grades(row.get("relevant"), where)
     try:
-        scope = _scope(row["scope"]) if "scope" in row else Scope()
+        given = row.get("scope", {})
+        scope = parse_scope(given) if isinstance(given, str) else Scope(**given)
         filters = as_filters(row["filters"]) if row.get("filters") else None
         asked_at = _moment(row.get("now", row.get("asked_at")), where)
     except (AttributeError, TypeError, ValueError) as e:  # what is wrong with a scope or filters is a ValueError
@@ -101,10 +102,6 @@ def _grades(relevant: object, where: str) -> dict[str, float]:
         if not number or grade < 0:
             raise InvalidArgument(f"{where}: the grade of {one!r} must be a number from 0 up, not {grade!r}.")
     return {str(one): float(grade) for one, grade in relevant.items()}
-
-
-def _scope(given: Any) -> Scope:
-    return parse_scope(given) if isinstance(given, str) else Scope(**given)
 
 
 def _moment(given: Any, where: str) -> datetime | None:

@@ -18,7 +18,6 @@ from typing import Any
 import numpy as np
 
 from recall_integrations.adapters.scopes import find_scope, scope_text
-from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.evaluation import Progress, recalled, silent
 from recall_integrations.evaluation.questions import Question, lines, placed, question_of
@@ -132,8 +131,10 @@ def _chosen(log: str | Path, count: int, seed: int) -> list[Question]:
 def _pooled(
     store: MemoryStore, asked: Sequence[Question], now: datetime, progress: Progress
 ) -> Iterator[dict[str, Any]]:
+    planner = store.config.planner
+    configs = [replace(store.config, planner=replace(planner, arms=arms or planner.arms)) for arms in WAYS]
     with ExitStack() as stack:
-        ways = [stack.enter_context(closing(QueryOptimizer(store, config=_way(store.config, arms)))) for arms in WAYS]
+        ways = [stack.enter_context(closing(QueryOptimizer(store, config=config))) for config in configs]
         for done, question in enumerate(asked, start=1):
             found = {
                 hit.memory.id or "": _shown(hit.memory)
@@ -145,7 +146,3 @@ def _pooled(
             if question.asked_at is not None:
                 row["now"] = question.asked_at.isoformat()
             yield row | {"found": dict(sorted(found.items()))}
-
-
-def _way(config: RecallConfig, arms: tuple[str, ...]) -> RecallConfig:
-    return replace(config, planner=replace(config.planner, arms=arms)) if arms else config

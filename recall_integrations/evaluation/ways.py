@@ -47,7 +47,6 @@ class Ways:
     notes: tuple[str, ...] = ()
 
     def close(self) -> None:
-        """Close the optimizers that were made for the comparison."""
         for way in self.asked:
             way.optimizer.close()
 

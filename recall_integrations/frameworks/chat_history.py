@@ -121,15 +121,12 @@ def remember_turns(
         named = thread() if callable(thread) else thread
         if named is None:
             named = str((config.get("configurable") or {}).get("thread_id") or "") or None
-        memories.remember_many(_messages(state), scope=scope_now(scope), thread=named)
+        # A state may be a mapping, a pydantic model or a dataclass.
+        messages = state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)
+        memories.remember_many(messages or (), scope=scope_now(scope), thread=named)
         return {}
 
     return remember
-
-
-def _messages(state: Any) -> Any:
-    """Return the messages of a state, which may be a mapping, a pydantic model or a dataclass."""
-    return (state.get("messages") if isinstance(state, Mapping) else getattr(state, "messages", None)) or ()
 
 
 def _named(message: BaseMessage) -> str:

@@ -297,7 +297,6 @@ class Catalogue:
         self._version: int | None = None
 
     def follow(self, store: MemoryStore, scope: Scope) -> None:
-        """Bring the catalogue up to date."""
         version = version_of(store, scope)
         if version != self._version:
             self._read(store, scope)

@@ -18,8 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, InvalidMemory, extra
 from recall_integrations.frameworks.given import optimizer_of
 from recall_integrations.frameworks.items import (
     NOT_INDEXED,
@@ -286,7 +285,10 @@ class RecallStore(BaseStore):
         paths = self._fields if index is None or index is True else tuple(index or ())
         if not self._fields:  # the store has no index: what is asked for one item has no effect
             return None
-        texts = (described(value) if path == WHOLE else _at_path(value, path) for path in paths)
+        texts = (
+            described(value) if path == WHOLE else "\n".join(get_text_at_path(value, tokenize_path(path)))
+            for path in paths
+        )
         return "\n".join(text for text in texts if text.strip()) or None
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -298,14 +300,8 @@ class RecallStore(BaseStore):
             return None
         if op.refresh_ttl:
             self._refresh(found)
-        item = found[0]
-        return Item(
-            value=item.value,
-            key=item.key,
-            namespace=item.namespace,
-            created_at=item.created_at,
-            updated_at=item.updated_at,
-        )
+        shown = ("value", "key", "namespace", "created_at", "updated_at")
+        return Item(**{name: getattr(found[0], name) for name in shown})
 
     def _search(self, op: SearchOp) -> list[SearchItem]:
         check_operators(op.filter)
@@ -359,15 +355,8 @@ class RecallStore(BaseStore):
             k *= 2
         while there and wanted:
             budget: dict[str, Any] = {} if k < MANY else {"time_budget_ms": MANY_MS}
-            found = checked(
-                self.optimizer.recall(
-                    op.query or "",
-                    k=k,
-                    scope=self.scope,
-                    filters=filters or None,
-                    **budget,
-                )
-            )
+            result = self.optimizer.recall(op.query or "", k=k, scope=self.scope, filters=filters or None, **budget)
+            found = checked(result)
             fit = [
                 (item, hit.score)
                 for hit in found.hits
@@ -437,10 +426,6 @@ def _at(catalogue: Catalogue, place: Place, now: int | None = None) -> Entry | N
     entry = catalogue.keys.get(place[0], {}).get(place[1])
     over = entry is not None and now is not None and entry.expires is not None and entry.expires <= now
     return None if over else entry
-
-
-def _at_path(value: Mapping[str, Any], path: str) -> str:
-    return "\n".join(get_text_at_path(value, tokenize_path(path)))
 
 
 def _checked(namespace: Sequence[str]) -> Namespace:

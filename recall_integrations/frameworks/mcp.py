@@ -9,17 +9,16 @@ from __future__ import annotations
 
 import hmac
 import json
-from collections.abc import Awaitable, Callable, Iterator, MutableMapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field
 
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, RecallError, extra
 from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope
 from recall_integrations.frameworks.tools import AgentMemory
@@ -32,6 +31,10 @@ with extra("mcp", "The MCP server"):
     from mcp.server.transport_security import TransportSecuritySettings
     from mcp.types import ToolAnnotations
 
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Receive, Send
+    from starlette.types import Scope as Asked
+
 PATH = "/mcp"
 INSTRUCTIONS = (
     "Long-term memory. Recall before you answer anything that may have come up before; remember what will matter later."
@@ -42,9 +45,6 @@ Query = Annotated[str, Field(description=words.QUERY)]
 Since = Annotated[words.Maybe, Field(description=words.SINCE)]
 Until = Annotated[words.Maybe, Field(description=words.UNTIL)]
 AsOf = Annotated[words.Maybe, Field(description=words.AS_OF)]
-
-_Message = MutableMapping[str, Any]
-_App = Callable[[_Message, Callable[[], Awaitable[_Message]], Callable[[_Message], Awaitable[None]]], Awaitable[None]]
 
 
 def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall") -> MCPServer[Any]:
@@ -164,13 +164,11 @@ def check_access(host: str, token: str | None) -> None:
         )
 
 
-def _behind(app: _App, token: str) -> _App:
+def _behind(app: ASGIApp, token: str) -> ASGIApp:
     """Return the application behind a check of the token."""
     wanted = f"Bearer {token}".encode()
 
-    async def checked(
-        scope: _Message, receive: Callable[[], Awaitable[_Message]], send: Callable[[_Message], Awaitable[None]]
-    ) -> None:
+    async def checked(scope: Asked, receive: Receive, send: Send) -> None:
         given = next((value for name, value in scope.get("headers", ()) if name == b"authorization"), b"")
         if scope["type"] == "lifespan" or hmac.compare_digest(given, wanted):
             await app(scope, receive, send)

@@ -13,7 +13,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
 
@@ -132,7 +132,6 @@ class AgentMemory:
         return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
 
     async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
-        """Recall without blocking the event loop."""
         return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
 
     def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
@@ -142,7 +141,6 @@ class AgentMemory:
         return f"Remembered (id: {memory_id})."
 
     def forget(self, memory_id: str) -> str:
-        """Remove one memory."""
         memory_id = _bare(memory_id, "id:")
         if not self.store.forget(memory_id, scope=self.scope):
             raise NotFound(
@@ -168,7 +166,6 @@ class AgentMemory:
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
     def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
-        """Return the arguments of a recall."""
         after = self._moment("since", since) if since else None
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
@@ -176,7 +173,6 @@ class AgentMemory:
         return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
 
     def shown(self, result: RecallResult) -> str:
-        """Return the hits as numbered lines."""
         if not checked(result).hits:
             return "Nothing is remembered about that."
         lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
@@ -187,7 +183,6 @@ class AgentMemory:
         return [f"(answer: {result.id})"] if self.judged and result.id else []
 
     def said(self, hit: Hit) -> str:
-        """Return a hit as a line."""
         return said(hit, self._zone)
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
@@ -205,14 +200,6 @@ class AgentMemory:
 def _bare(text: str, label: str) -> str:
     """Return an id that a model copied, without its label."""
     return text.strip().strip("()").removeprefix(label).strip()
-
-
-class _Tool(NamedTuple):
-    name: str
-    description: str
-    schema: type[BaseModel]
-    call: Callable[..., str]
-    acall: Callable[..., Awaitable[str]]
 
 
 @overload
@@ -237,46 +224,33 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "lang
         InvalidArgument: an unknown framework, or neither store nor optimizer.
     """
     memory = AgentMemory(store, scope)
-    tools = [
-        _tool("recall_memory", RECALL, RecallMemory, memory.recall, memory.arecall),
-        _tool("remember_this", REMEMBER, RememberThis, memory.remember),
-        _tool("forget_this", FORGET, ForgetThis, memory.forget),
-    ]
-    if memory.judged:
-        tools.append(_tool("judge_recall", JUDGE, JudgeRecall, memory.judge))
+    make: Callable[..., Any]
     if framework == "langchain":
         from langchain_core.tools import StructuredTool
 
-        return [
-            StructuredTool.from_function(
-                func=t.call, coroutine=t.acall, name=t.name, description=t.description, args_schema=t.schema
-            )
-            for t in tools
-        ]
-    if framework == "llamaindex":
+        make, names = StructuredTool.from_function, ("func", "coroutine", "args_schema")
+    elif framework == "llamaindex":
         from llama_index.core.tools import FunctionTool
 
-        return [
-            FunctionTool.from_defaults(
-                fn=t.call,
-                async_fn=t.acall,
-                name=t.name,
-                description=t.description,
-                fn_schema=t.schema,
-            )
-            for t in tools
-        ]
-    raise InvalidArgument(f"framework is {framework!r}. Use 'langchain' (for LangGraph too) or 'llamaindex'.")
+        make, names = FunctionTool.from_defaults, ("fn", "async_fn", "fn_schema")
+    else:
+        raise InvalidArgument(f"framework is {framework!r}. Use 'langchain' (for LangGraph too) or 'llamaindex'.")
+    tools: list[tuple[Any, ...]] = [
+        ("recall_memory", RECALL, RecallMemory, memory.recall, memory.arecall),
+        ("remember_this", REMEMBER, RememberThis, memory.remember),
+        ("forget_this", FORGET, ForgetThis, memory.forget),
+        *([("judge_recall", JUDGE, JudgeRecall, memory.judge)] if memory.judged else ()),
+    ]
+    return [
+        make(name=name, description=says, **dict(zip(names, (*_checking(schema, *calls), schema), strict=True)))
+        for name, says, schema, *calls in tools
+    ]
 
 
-def _tool(
-    name: str,
-    description: str,
-    schema: type[BaseModel],
-    call: Callable[..., str],
-    acall: Callable[..., Awaitable[str]] | None = None,
-) -> _Tool:
-    """Return a tool that checks its arguments, which not all frameworks do, and answers with its errors."""
+def _checking(
+    schema: type[BaseModel], call: Callable[..., str], acall: Callable[..., Awaitable[str]] | None = None
+) -> tuple[Callable[..., str], Callable[..., Awaitable[str]]]:
+    """Return calls that check their arguments, which not all frameworks do, and answer with their errors."""
 
     def now(**given: Any) -> str:
         arguments = schema(**given).model_dump()
@@ -292,7 +266,7 @@ def _tool(
         except RecallError as e:
             return _refused(e)
 
-    return _Tool(name, description, schema, now, later)
+    return now, later
 
 
 def _refused(error: RecallError) -> str:

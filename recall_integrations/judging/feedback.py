@@ -51,18 +51,16 @@ class Judging:
         self,
         result: RecallResult | str,
         *,
-        helpful: Iterable[str] = (),
-        wrong: Iterable[str] = (),
-        cited: Iterable[str] = (),
-        rating: float | bool | None = None,
-        asked_again: bool = False,
-        scope: ScopeLike | None = None,
-        query: str | None = None,
-        now: datetime | None = None,
-        privacy: str = "allow",
+        rating: float | bool | None,
+        asked_again: bool,
+        scope: ScopeLike | None,
+        query: str | None,
+        now: datetime | None,
+        privacy: str,
+        **ids: Iterable[str],
     ) -> Feedback:
-        """Keep feedback; see `QueryOptimizer.feedback`."""
-        given = {"helpful": _ids(helpful, "helpful"), "wrong": _ids(wrong, "wrong"), "cited": _ids(cited, "cited")}
+        """Keep feedback as `QueryOptimizer.feedback` does; `ids` are `helpful`, `wrong` and `cited`."""
+        given = {name: _ids(of_name, name) for name, of_name in ids.items()}
         named = len(dict.fromkeys(one for ids in given.values() for one in ids))
         if named > GAINS_MAX:
             raise InvalidArgument(
@@ -85,7 +83,6 @@ class Judging:
         return Feedback(result_id=result_id, gains=gains, ignored=tuple(ignored), anew=anew, kinds=tuple(kinds))
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
-        """Return the scopes of a result; see `QueryOptimizer.scopes_of`."""
         found = self._lately.get(result_id)
         return () if found is None else found.request.scopes or (found.request.scope,)
 
@@ -263,12 +260,9 @@ def _said(
         if one not in of_scope or of_scope[one][1] < sure:
             of_scope[one] = (gain, sure)
 
-    for one in given["helpful"]:
-        say(one, 1.0, SAID)
-    for one in given["wrong"]:
-        say(one, 0.0, SAID)
-    for one in given["cited"]:
-        say(one, 1.0, CITED)
+    for name, gain, sure in (("helpful", 1.0, SAID), ("wrong", 0.0, SAID), ("cited", 1.0, CITED)):
+        for one in given[name]:
+            say(one, gain, sure)
     if rating is not None and rating < 0.5:
         for where, one in shown:
             say(one, 0.0, RATED, where)

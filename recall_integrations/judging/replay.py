@@ -7,8 +7,8 @@ the numbers of the memories that they find, and the features of the best candida
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Sequence
-from typing import Any, Protocol
+from collections.abc import Collection, Iterable
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,68 +19,17 @@ from recall_integrations.learning.measuring import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.serving import BY_RULES, Served, to_replay
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version, signature_of
-from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Ranking, entered
+from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
-from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import ParsedQuery, RecallResult, Scope, ScopeLike
+from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
 from recall_integrations.types.query import PLANS
 from recall_integrations.types.request import RecallRequest
 
-
-class Recalling(Protocol):
-    """A `QueryOptimizer`, as far as it is used here."""
-
-    store: MemoryStore
-
-    @property
-    def config(self) -> RecallConfig:
-        """All settings."""
-        ...
-
-    @property
-    def ranker(self) -> Ranker | None:
-        """The ranker that the user gave; `None` = none."""
-        ...
-
-    def config_of(self, scope: ScopeLike | None) -> RecallConfig:
-        """Return the settings of a scope."""
-        ...
-
-    def varied(
-        self,
-        *,
-        config: RecallConfig,
-        ranker: Ranker | None = None,
-        stages: Sequence[Stage] = (),
-        outside: bool = True,
-    ) -> Recalling:
-        """Return another optimizer with the same parts."""
-        ...
-
-    @property
-    def checked_request(self) -> Callable[..., RecallRequest]:
-        """Function that checks the arguments of a recall."""
-        ...
-
-    @property
-    def parse(self) -> Callable[..., ParsedQuery]:
-        """Function that parses a query."""
-        ...
-
-    @property
-    def recall(self) -> Callable[..., RecallResult]:
-        """Function that finds memories."""
-        ...
-
-    def close(self) -> None:
-        """Close it."""
-        ...
-
-
+Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
 PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
@@ -226,7 +175,6 @@ class Replays:
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:
-        """Close the optimizers."""
         with self._lock:
             for pair in self._pairs.values():
                 pair.close()

@@ -143,15 +143,10 @@ class RecallLog(RecallObserver):
         """Write why a recall was refused."""
         level = max(self._level, logging.WARNING)
         if self._logger.isEnabledFor(level):
-            self._write(level, "refused", {"error": getattr(error, "code", type(error).__name__)})
+            self._write(level, "refused", {"error": code_of(error)})
 
     def _write(self, level: int, kind: str, said: dict[str, Any]) -> None:
-        line = {"event": kind, **_where(), **said}
+        request = REQUEST_ID.get()
+        line = {"event": kind, **({"requestId": request} if request else {}), **said}
         text = json.dumps(line, ensure_ascii=False, separators=(",", ":"), default=str)
         self._logger.log(level, "%s", text, extra={"recall": line})
-
-
-def _where() -> dict[str, str]:
-    """Return the request's id, if the server has set it."""
-    request = REQUEST_ID.get()
-    return {"requestId": request} if request else {}

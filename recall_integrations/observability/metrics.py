@@ -10,16 +10,18 @@ A recall is counted once, when it has ended. Every metric, and what to do about 
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import socket
 import threading
 import time
 import weakref
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, StoreClosed, installing
+from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed, extra
 from recall_integrations.observability import families
 from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
@@ -33,32 +35,29 @@ class Window:
     def __init__(
         self, counts: int, seconds: float = 60.0, slots: int = 12, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._width, self._clock = seconds / slots, clock
-        self._sums = [[0.0] * counts for _ in range(slots)]
-        self._turns = [-1] * slots
+        self._width, self._slots, self._clock = seconds / slots, slots, clock
+        self._none = [0.0] * counts
+        self._sums: deque[tuple[int, list[float]]] = deque(maxlen=slots)  # turn and sums of each slot
         self._began = clock()
         self._lock = threading.Lock()
 
     def add(self, *values: float) -> None:
-        """Add to the current sums."""
-        turn = int(self._clock() / self._width)
-        place = turn % len(self._sums)
         with self._lock:
-            if self._turns[place] != turn:
-                self._turns[place], self._sums[place] = turn, [0.0] * len(values)
-            sums = self._sums[place]
+            turn = int(self._clock() / self._width)
+            if not self._sums or self._sums[-1][0] != turn:
+                self._sums.append((turn, list(self._none)))
+            sums = self._sums[-1][1]
             for i, value in enumerate(values):
                 sums[i] += value
 
     def sums(self) -> tuple[Sequence[float], float]:
         """Return the sums, and the seconds that they cover."""
         now = self._clock()
-        turn, slots = int(now / self._width), len(self._sums)
+        first = int(now / self._width) - self._slots + 1
         with self._lock:
-            recent = [own for own, at in zip(self._sums, self._turns, strict=True) if turn - slots < at <= turn]
-            total = [sum(column) for column in zip(*recent, strict=True)] or [0.0] * len(self._sums[0])
-        covered = now - (turn - slots + 1) * self._width
-        return total, max(self._width / slots, min(covered, now - self._began))
+            recent = [sums for turn, sums in self._sums if turn >= first]
+            total = [sum(column) for column in zip(self._none, *recent, strict=True)]
+        return total, max(self._width / self._slots, min(now - first * self._width, now - self._began))
 
 
 DEFAULT_STORE = "main"
@@ -68,77 +67,6 @@ RATE_SECONDS, CACHE_SECONDS = 60.0, 300.0
 _PLACEHOLDER = re.compile(r"\[[a-z][a-z0-9_-]*-\d+\]")
 _OUTCOMES = {"hits": "hit", "misses": "miss"}  # of look-ups in memory
 Values = list[tuple[Sequence[str], float]]
-
-
-class Sources:
-    """Stores and optimizers, which may go away. Threads share it."""
-
-    def __init__(self, names: Iterable[str] = ()) -> None:
-        self._stores: dict[str, weakref.ref[Any]] = {}
-        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
-        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in names for kind in ("arm", "stage")}
-        self._lock = threading.Lock()
-
-    def store(self, store: Any, name: str) -> None:
-        """Add a store; see `Metrics.watch`."""
-        if not callable(getattr(store, "figures", None)):
-            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
-        with self._lock:
-            self._stores[name] = weakref.ref(store)
-
-    def optimizer(self, source: object) -> None:
-        """Add an optimizer whose breakers are shown."""
-        with self._lock:
-            self._optimizers.add(source)
-
-    def optimizers(self) -> list[Any]:
-        """Return the optimizers that are there."""
-        with self._lock:
-            return list(self._optimizers)
-
-    def collect(self, core: Any) -> Iterator[Any]:
-        """Yield the families of all stores and optimizers."""
-        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
-        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
-        for name, figures in self._figures():
-            sizes[families.UP].append(((name,), float(figures is not None)))
-            if figures is None:
-                continue
-            for what, key in families.OF_STORES.items():
-                figure = figures[key]
-                if not isinstance(figure, Mapping):
-                    figure = {"": figure}
-                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
-        parts: dict[str, list[Any]] = {}
-        for optimizer in self.optimizers():
-            for part in optimizer.health():
-                known = part.component in self._components
-                parts.setdefault(part.component if known else families.OTHER, []).append(part)
-        for component, of_it in sorted(parts.items()):
-            worst = max(STATES.index(part.breaker) if part.breaker in STATES else 0 for part in of_it)
-            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
-            sizes[families.BREAKER] += states
-            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
-            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
-        for what, values in sizes.items():
-            yield what.filled(core, values)
-
-    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
-        """Yield name and figures of each store that is open; `None` = it cannot be read."""
-        with self._lock:
-            stores = [(name, ref()) for name, ref in self._stores.items()]
-        for name, store in stores:
-            try:
-                if store is None:
-                    raise StoreClosed("It is gone.")
-                figures = store.figures()
-            except StoreClosed:
-                with self._lock:
-                    self._stores.pop(name, None)
-                continue
-            except RecallError:  # an error must not cost the other metrics
-                figures = None
-            yield name, figures
 
 
 class Metrics(RecallObserver):
@@ -170,11 +98,9 @@ class Metrics(RecallObserver):
         names: Iterable[str] = (),
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        try:
+        with extra("metrics", "Metrics"):
             import prometheus_client as library
             import prometheus_client.core
-        except ImportError as e:
-            raise MissingExtra(f"Metrics needs another package ({e}). Install it with: {installing('metrics')}") from e
         self._library, self._core = library, prometheus_client.core
         self.registry = library.CollectorRegistry() if registry is None else registry
         self.content_type = str(library.CONTENT_TYPE_LATEST)
@@ -184,7 +110,10 @@ class Metrics(RecallObserver):
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
         self._overlap = families.Means(families.OVERLAPS)
         self._by_plan = families.ByPlan()
-        self._sources = Sources(self._names)
+        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in self._names for kind in ("arm", "stage")}
+        self._stores: dict[str, weakref.ref[Any]] = {}  # which may go away, as optimizers
+        self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
+        self._lock = threading.Lock()
         try:
             self.registry.register(self)  # the first collector of its registry that is asked: see `collect`
             self._of = families.Families(library, self.registry, self._names)
@@ -195,11 +124,12 @@ class Metrics(RecallObserver):
 
     def __reduce__(self) -> Any:
         """Pickle as a copy that, in a worker process, counts by itself."""
-        return _copy, (tuple(self._names),)
+        return functools.partial(Metrics, names=tuple(self._names)), ()
 
     def attached(self, source: object) -> None:
         """Add an optimizer that reports here: the state of its breakers is shown as well."""
-        self._sources.optimizer(source)
+        with self._lock:
+            self._optimizers.add(source)
 
     def watch(self, store: Any, name: str = DEFAULT_STORE) -> None:
         """Show the size of a store, the number of its changes, and the changes that its indexes lack.
@@ -211,7 +141,10 @@ class Metrics(RecallObserver):
         Raises:
             InvalidArgument: it is no store.
         """
-        self._sources.store(store, name)
+        if not callable(getattr(store, "figures", None)):
+            raise InvalidArgument(f"{store!r} is not a MemoryStore. Give what MemoryStore.open() gave.")
+        with self._lock:
+            self._stores[name] = weakref.ref(store)
 
     def set_ndcg(self, plan: str, value: float) -> None:
         """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
@@ -334,7 +267,9 @@ class Metrics(RecallObserver):
 
     def collect(self) -> Iterator[Any]:
         """Yield the metrics that are computed when somebody asks. All that has ended by then is counted first."""
-        for optimizer in self._sources.optimizers():
+        with self._lock:
+            optimizers = list(self._optimizers)
+        for optimizer in optimizers:
             optimizer.flush()
         core = self._core
         (recalls,), seconds = self._recent.sums()
@@ -343,7 +278,51 @@ class Metrics(RecallObserver):
         if lookups:
             yield families.CACHE_RATE.filled(core, [((), hits / lookups)])
         yield families.OVERLAP.filled(core, [((r,), mean) for r, mean in self._overlap.means()])
-        yield from self._sources.collect(core)
+        for what, values in self._sizes(optimizers).items():
+            yield what.filled(core, values)
+
+    def _sizes(self, optimizers: Iterable[Any]) -> dict[families.Computed, Values]:
+        """Return the values of all stores and optimizers."""
+        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
+        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
+        for name, figures in self._figures():
+            sizes[families.UP].append(((name,), float(figures is not None)))
+            if figures is None:
+                continue
+            for what, key in families.OF_STORES.items():
+                figure = figures[key]
+                if not isinstance(figure, Mapping):
+                    figure = {"": figure}
+                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
+        parts: dict[str, list[Any]] = {}
+        for optimizer in optimizers:
+            for part in optimizer.health():
+                name = part.component if part.component in self._components else OTHER
+                parts.setdefault(name, []).append(part)
+        for component, of_it in sorted(parts.items()):
+            worst = max(STATES.index(part.breaker) for part in of_it)
+            states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
+            sizes[families.BREAKER] += states
+            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
+            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
+        return sizes
+
+    def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
+        """Yield name and figures of each store that is open; `None` = it cannot be read."""
+        with self._lock:
+            stores = [(name, ref()) for name, ref in self._stores.items()]
+        for name, store in stores:
+            try:
+                if store is None:
+                    raise StoreClosed("It is gone.")
+                figures = store.figures()
+            except StoreClosed:
+                with self._lock:
+                    self._stores.pop(name, None)
+                continue
+            except RecallError:  # an error must not cost the other metrics
+                figures = None
+            yield name, figures
 
 
 class _WithoutTimes:
@@ -356,10 +335,6 @@ class _WithoutTimes:
         for family in self._registry.collect():
             family.samples = [sample for sample in family.samples if not sample.name.endswith("_created")]
             yield family
-
-
-def _copy(names: tuple[str, ...]) -> Metrics:
-    return Metrics(names=names)
 
 
 def _code(error: BaseException) -> str:

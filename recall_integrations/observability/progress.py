@@ -20,27 +20,21 @@ Told = Callable[[str, int, "int | None"], None]
 FIRST_S, EVERY_S = 5.0, 10.0  # seconds until the first line is written, and from then to the next
 
 
-def _nothing(_what: str, _done: int, _total: int | None) -> None:
-    pass
-
-
 @contextmanager
-def telling(
-    progress: bool | Told, *, stream: TextIO | None = None, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Told]:
+def telling(progress: bool | Told, *, stream: TextIO | None = None) -> Iterator[Told]:
     """Yield the function that long work tells of its progress."""
     if not isinstance(progress, bool):
         yield progress
         return
     if not progress:
-        yield _nothing
+        yield lambda _what, _done, _total: None
         return
     target = sys.stderr if stream is None else stream
     if target.isatty():
         with _bars(target) as bars:
             yield _Bars(bars)
     else:
-        yield Lines(target, clock)
+        yield Lines(target)
 
 
 @contextmanager

@@ -6,14 +6,16 @@ have their place. How to read them: docs/read-a-trace.md.
 
 from __future__ import annotations
 
+import functools
 import json
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from recall_integrations.errors import MissingExtra, installing
+from recall_integrations.errors import extra
 from recall_integrations.observability.logs import code_of, fields, flat
-from recall_integrations.types import Degradation, RecallResult
+from recall_integrations.records import record
+from recall_integrations.types import Degradation
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
 
 PREFIX = "recall."
@@ -46,18 +48,16 @@ class Tracing(RecallObserver):
     """
 
     def __init__(self, tracer_provider: Any = None, *, content: bool = False) -> None:
-        try:
+        with extra("tracing", "Tracing"):
             import opentelemetry.context
             import opentelemetry.trace
-        except ImportError as e:
-            raise MissingExtra(f"Tracing needs another package ({e}). Install it with: {installing('tracing')}") from e
         self.trace, self.context = opentelemetry.trace, opentelemetry.context
         self.tracer = self.trace.get_tracer(SCOPE, tracer_provider=tracer_provider)
         self._content = content
 
     def __reduce__(self) -> Any:
         """Pickle as a copy that, in a worker process, uses the global provider of that process."""
-        return _copy, (self._content,)
+        return functools.partial(Tracing, content=self._content), ()
 
     def begin(self) -> Look:
         """Begin the span of a recall: it is the current one from here on."""
@@ -74,16 +74,15 @@ class Tracing(RecallObserver):
         span.set_status(self.trace.Status(self.trace.StatusCode.ERROR, reason))
 
 
+@record(slots=True, eq=False)
 class _Stage:
     """A stage of a recall with its span, which is ended when the recall has ended."""
 
-    __slots__ = ("degraded", "ended_ns", "failed", "name", "span")
-
-    def __init__(self, name: str, span: Any) -> None:
-        self.name, self.span = name, span
-        self.ended_ns: int | None = None
-        self.failed = False
-        self.degraded: Sequence[Degradation] = ()
+    name: str
+    span: Any
+    ended_ns: int | None = None
+    failed: bool = False
+    degraded: Sequence[Degradation] = ()
 
 
 class _Spans:
@@ -100,7 +99,6 @@ class _Spans:
         self._open: Any = None
 
     def stage(self, name: str) -> None:
-        """Begin the span of a stage; see `Look`."""
         span = self._root  # where the recall is not sampled, its stages cost nothing
         if span.is_recording():
             span = self._tracing.tracer.start_span(
@@ -110,21 +108,18 @@ class _Spans:
         self._open = self._tracing.context.attach(self._tracing.trace.set_span_in_context(span, self._within))
 
     def ended(self, name: str, failed: bool, degraded: Sequence[Degradation]) -> None:
-        """Note the end of a stage; see `Look`."""
         self._tracing.context.detach(self._open)
         self._open = None
         stage = self._stages[-1]
         stage.ended_ns, stage.failed, stage.degraded = self._now(), failed, degraded
 
     def over(self) -> None:
-        """Note the end of the recall; see `Look`."""
         self._ended_ns = self._now()
         if self._open is not None:  # a stage raised, and the recall with it
             self._tracing.context.detach(self._open)
         self._tracing.context.detach(self._token)
 
     def tell(self, event: RecallEvent, content: bool) -> None:
-        """Complete the spans, and end them."""
         if not self._root.is_recording():
             return
         told = content and event.privacy == "allow"
@@ -177,10 +172,6 @@ class _Spans:
         self._tracing.failed(span, "error" if error is None else code_of(error))
 
 
-def _copy(content: bool) -> Tracing:
-    return Tracing(content=content)
-
-
 def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:
     said = {**RETRIEVAL, "gen_ai.retrieval.top_k": event.k, **flat(fields(event), PREFIX)}
     result = event.result
@@ -190,18 +181,13 @@ def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:
         model = said.get("recall.rewriteModel") or said.get("recall.rewriteProvider")
         if model:
             said["gen_ai.request.model"] = model
-    if told:
-        said |= _content(result)
+    if told:  # by the conventions for retrieval
+        first = result.hits[:DOCUMENTS_MAX]
+        documents = [{"id": hit.memory.id, "score": round(hit.score, 4), "content": hit.memory.text} for hit in first]
+        said |= {
+            "gen_ai.retrieval.query.text": result.query.original,
+            "gen_ai.retrieval.documents": json.dumps(documents, ensure_ascii=False),
+            "recall.rationaleIds": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
+            "recall.rewrites": list(result.query.rewrites),
+        }
     return said
-
-
-def _content(result: RecallResult) -> dict[str, Any]:
-    """Return the query and its hits, by the conventions for retrieval."""
-    first = result.hits[:DOCUMENTS_MAX]
-    documents = [{"id": hit.memory.id, "score": round(hit.score, 4), "content": hit.memory.text} for hit in first]
-    return {
-        "gen_ai.retrieval.query.text": result.query.original,
-        "gen_ai.retrieval.documents": json.dumps(documents, ensure_ascii=False),
-        "recall.rationaleIds": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
-        "recall.rewrites": list(result.query.rewrites),
-    }

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from cachetools import FIFOCache
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.sources import Source
@@ -38,7 +38,7 @@ class Borrowed:
         self._model = source.embedding if source.readable else None
         self._length = dimensions if source.readable else NONE
         self._lent: dict[str, Vector] = {}
-        self._given: OrderedDict[bytes, Vector] = OrderedDict()
+        self._given: FIFOCache[bytes, Vector] = FIFOCache(_KEPT)
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
@@ -51,7 +51,6 @@ class Borrowed:
 
     @property
     def dimensions(self) -> int:
-        """Length of a vector."""
         if self._length is None:
             assert self._model is not None
             self._length = self._model.dimensions
@@ -59,7 +58,6 @@ class Borrowed:
 
     @property
     def remote(self) -> bool:
-        """True if a call leaves the machine."""
         return self._model is not None and self._model.remote
 
     @contextlib.contextmanager
@@ -72,7 +70,6 @@ class Borrowed:
             self._lent = {}
 
     def embed_documents(self, texts: Sequence[str]) -> Vector:
-        """Embed texts as unit rows; lent ones as they are."""
         lent = self._lent
         made = np.zeros((len(texts), self.dimensions), dtype=np.float32)
         others = []
@@ -87,15 +84,12 @@ class Borrowed:
         return made
 
     def embed_query(self, text: str) -> Vector:
-        """Embed a query as a unit vector."""
         if self._model is None:
             return np.zeros(self.dimensions, dtype=np.float32)
         given = self._checked(self._source.as_given(text))
         made = unit(given)
         with self._lock:
             self._given[made.tobytes()] = given
-            while len(self._given) > _KEPT:
-                self._given.popitem(last=False)
         return made
 
     def as_given(self, vector: Vector) -> Vector:
@@ -142,7 +136,6 @@ class TheirArm:
         self._source, self._borrowed, self._store, self._unknown = source, borrowed, store, unknown
 
     def search(self, request: ArmRequest) -> ArmResult:
-        """Return the nearest memories by the vector store."""
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)

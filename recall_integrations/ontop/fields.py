@@ -25,18 +25,7 @@ NAMES: Mapping[str, tuple[str, ...]] = {
     ACTOR: ("actor", "speaker", "author", "sender", "said_by", "user_name", "username", "from", "user", "role"),
     ROLE: ("role", "message_role", "sender_type"),
     WHEN: (
-        *(
-            "event_at",
-            "event_time",
-            "event_date",
-            "timestamp",
-            "datetime",
-            "date_time",
-            "date",
-            "sent_at",
-            "time",
-            "ts",
-        ),
+        *"event_at event_time event_date timestamp datetime date_time date sent_at time ts".split(),
         *("created_at", "created", "creation_date", "published_at", "published", "publication_date", "date_published"),
         *("updated_at", "last_modified", "last_modified_date", "modified"),
     ),
@@ -68,7 +57,7 @@ def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:
     found: dict[str, str | None] = dict.fromkeys(FIELDS)
     keys = list(dict.fromkeys(key for row in rows for key in row.metadata))
     for name in FIELDS:
-        for key in sorted(_named(name, keys), key=lambda key: _rank(name, key)):
+        for key in _named(name, keys):
             if name == ROLE and key == found[ACTOR]:
                 continue  # a name that is a role says it by itself
             if name == THREAD and _flat(key) in _PLACES and _documented(rows):
@@ -129,13 +118,10 @@ def _flat(key: str) -> str:
     return re.sub(r"[\W_]+", "", str(key)).lower()
 
 
-def _rank(name: str, key: str) -> int:
-    return [_flat(known) for known in NAMES[name]].index(_flat(key))
-
-
 def _named(name: str, keys: Sequence[str]) -> list[str]:
-    known = {_flat(key) for key in NAMES[name]}
-    return [key for key in keys if _flat(key) in known]
+    """Return the keys that may hold a field, the likeliest first."""
+    known = [_flat(key) for key in NAMES[name]]
+    return sorted((key for key in keys if _flat(key) in known), key=lambda key: known.index(_flat(key)))
 
 
 def _documented(rows: Sequence[Row]) -> bool:

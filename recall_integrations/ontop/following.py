@@ -45,17 +45,12 @@ logger = logging.getLogger("recall_integrations")
 
 @record(frozen=True, slots=True, kw_only=True)
 class Refreshed:
-    """The changes that brought a copy in step.
-
-    Args:
-        added, replaced, forgotten: number of documents that were new, had changed, were gone.
-        left_out: number of documents without a text that can be kept.
-    """
+    """The changes that brought a copy in step, in numbers of documents."""
 
     added: int = 0
     replaced: int = 0
     forgotten: int = 0
-    left_out: int = 0
+    left_out: int = 0  # without a text that can be kept
 
     def __str__(self) -> str:
         said = f"{self.added:,} added, {self.replaced:,} replaced, {self.forgotten:,} forgotten"
@@ -113,7 +108,6 @@ class Following:
 
     @property
     def started(self) -> bool:
-        """True if the scope exists."""
         return self.store.scope_id(self.scope) is not None
 
     def begin(self) -> None:
@@ -124,7 +118,6 @@ class Following:
     # -- in step ---------------------------------------------------------------------------------------------------
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
-        """Read documents that are new or have changed, forget those that are gone."""
         with self._lock:
             if documents is not None:
                 self.source.take(documents)
@@ -200,7 +193,6 @@ class Following:
         self.fields = said(self._said, self.source.read(list(spread)), self._zone)
 
     def _digests(self, ids: Sequence[str] | None = None) -> dict[str, str]:
-        """Return the digests of our copies, by id."""
         scope_id = self.store.scope_id(self.scope)
         if scope_id is None:
             return {}

@@ -39,7 +39,6 @@ class OnTopOptimizer(QueryOptimizer):
         )
 
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
-        """Read settings anew, as `QueryOptimizer.reload`."""
         return super().reload(fitting(checked_config(config), self._following.source))
 
     @property
@@ -48,7 +47,6 @@ class OnTopOptimizer(QueryOptimizer):
         return dict(self._following.fields)
 
     def vectors_in(self, _scope: Scope) -> str:
-        """Return the class of the vector store."""
         return self._following.source.kind
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
@@ -59,27 +57,25 @@ class OnTopOptimizer(QueryOptimizer):
         """Recall as `QueryOptimizer` does. A document that the vector store names and we lack is read, and found."""
         began, seen = time.monotonic(), self._begun()
         result = super().recall(query, **given)
-        left = None if self._following.noticed == seen else self._left(began, given)
-        if left is None or not self._following.learn(left / 1e3) or (left := self._left(began, given)) is None:
-            return result
-        return super().recall(query, **{**given, "time_budget_ms": left})
+        left = None if self._following.noticed == seen else self._learned(began, given)
+        return result if left is None else super().recall(query, **{**given, "time_budget_ms": left})
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
-        """Recall without blocking the event loop."""
         began = time.monotonic()
         seen = self._begun() if self._following.started else await asyncio.to_thread(self._begun)
         result = await super().arecall(query, **given)
-        left = None if self._following.noticed == seen else self._left(began, given)
-        if left is None or not await asyncio.to_thread(self._following.learn, left / 1e3):
-            return result
-        if (left := self._left(began, given)) is None:
-            return result
-        return await super().arecall(query, **{**given, "time_budget_ms": left})
+        left = None if self._following.noticed == seen else await asyncio.to_thread(self._learned, began, given)
+        return result if left is None else await super().arecall(query, **{**given, "time_budget_ms": left})
 
     def _begun(self) -> int:
         """Return the count of noticed ids so far. Reads the source first if it was empty."""
         self._following.begin()
         return self._following.noticed
+
+    def _learned(self, began: float, given: Mapping[str, Any]) -> float | None:
+        """Read what a recall has named; return the milliseconds that are left to ask again, `None` = do not."""
+        left = self._left(began, given)
+        return None if left is None or not self._following.learn(left / 1e3) else self._left(began, given)
 
     def _left(self, began: float, given: Mapping[str, Any]) -> float | None:
         """Return the milliseconds that are left of a recall; `None` where they are too few to ask again."""

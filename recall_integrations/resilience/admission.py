@@ -74,10 +74,9 @@ ROOM = 1.3  # a better level must fit that many times
 
 @record(frozen=True, slots=True)
 class Admitted:
-    """The admission of a recall: its level, and its times."""
+    """The admission of a recall."""
 
     level: int  # 0 = all of it … 4 = next to nothing
-    waited_ms: float = 0.0  # milliseconds that it waited for its place
     usual_ms: float = 0.0  # milliseconds that a whole recall takes these days; 0 = not known
 
     @property
@@ -111,12 +110,10 @@ class Admission:
         """
         mine = self._mine
         if getattr(mine, "held", False):
-            yield self._chosen(deadline.remaining_ms(), 0.0)
+            yield self._chosen(deadline.remaining_ms())
             return
-        began = self._clock()
         mine.held = self._places.acquire(deadline)
-        waited_ms = (self._clock() - began) * 1e3
-        given = self._chosen(deadline.remaining_ms(), waited_ms) if mine.held else Admitted(MINIMAL, waited_ms)
+        given = self._chosen(deadline.remaining_ms()) if mine.held else Admitted(MINIMAL)
         mine.away, mine.deadline = 0.0, deadline
         started = self._clock()
         try:
@@ -145,12 +142,7 @@ class Admission:
             mine.held = self._places.acquire(mine.deadline)
             mine.away += self._clock() - began
 
-    def usual_ms(self, level: int) -> float | None:
-        """Return what a recall of a level takes, in ms: the 95th percentile of the recent ones; `None` = not known."""
-        with self._lock:
-            return self._usual(level)
-
-    def _chosen(self, left_ms: float, waited_ms: float) -> Admitted:
+    def _chosen(self, left_ms: float) -> Admitted:
         with self._lock:
             whole = self._usual(FULL)
             usual = whole or 0.0
@@ -159,11 +151,13 @@ class Admission:
                 room = ROOM if level < self._level else 1.0
                 if takes is None or takes * room <= left_ms or level == MINIMAL:
                     self._level = level
-                    return Admitted(level, waited_ms, usual)
+                    return Admitted(level, usual)
         raise AssertionError("The last level always fits.")
 
     def _usual(self, level: int) -> float | None:
-        """Return the usual time of a level by its recalls; where too few were seen, by those of another level."""
+        """Return what a recall of a level takes, in ms, by the 95th percentile of recent ones; where too few were seen,
+        by those of another level; `None` = not known.
+        """
         known = self._p95(level)
         if known is not None:
             return known

@@ -9,14 +9,16 @@ a shelf, which may be a file: then they survive the process, and processes of on
 
 from __future__ import annotations
 
-import json
 import math
 import time
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, replace
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from pydantic import FiniteFloat, NonNegativeInt, ValidationError
+from pydantic_core import to_json
+
+from recall_integrations.config.checking import validated
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
@@ -32,14 +34,14 @@ WHY_CHARS_MAX = 200
 class BreakerState:
     """The state of a component's breaker."""
 
-    failures: int = 0  # number of failures in a row
-    since: float = 0.0  # time of the last failure; seconds of the breaker's clock
-    trial: float | None = None  # when the trial that is under way began; `None` = there is none
+    failures: NonNegativeInt = 0  # number of failures in a row
+    since: FiniteFloat = 0.0  # time of the last failure; seconds of the breaker's clock
+    trial: FiniteFloat | None = None  # when the trial that is under way began; `None` = there is none
     why: str = ""  # cause of the last failure, in a word
 
 
 Change = Callable[[BreakerState], BreakerState]
-States = Mapping[str, BreakerState]
+States = dict[str, BreakerState]
 
 
 class Shelf:
@@ -72,24 +74,16 @@ class Shelf:
 
 
 def _text_of(states: States) -> str:
-    return json.dumps({name: asdict(state) for name, state in sorted(states.items())}, indent=1)
+    return to_json(dict(sorted(states.items())), indent=1).decode()
 
 
 def _states_of(text: str) -> States:
     """Read the states of a file. Raises `ValueError` if it is none of ours."""
-    loaded = json.loads(text)
-    if not isinstance(loaded, Mapping):
-        raise ValueError("The states of breakers must be a JSON object.")
-    return {str(name): _state_of(fields) for name, fields in loaded.items()}
-
-
-def _state_of(fields: Any) -> BreakerState:
-    if not isinstance(fields, Mapping):
-        raise ValueError("The state of a breaker must be a JSON object.")
-    failures, since, trial = (fields.get(key) for key in ("failures", "since", "trial"))
-    if not is_whole(failures) or not is_number(since) or not (trial is None or is_number(trial)):
-        raise ValueError("The state of a breaker has a field that is no number.")
-    return BreakerState(failures=max(0, failures), since=since, trial=trial, why=str(fields.get("why", "")))
+    try:
+        states: States = validated(States).validate_json(text, strict=True)
+    except ValidationError as e:
+        raise ValueError(f"It holds no states of breakers: {e.errors()[0]['msg']}.") from e
+    return states
 
 
 @record(frozen=True, slots=True)
@@ -131,7 +125,6 @@ class Breaker:
 
     @property
     def known(self) -> BreakerState:
-        """The whole state."""
         return self._shelf.read(self.name)
 
     @property

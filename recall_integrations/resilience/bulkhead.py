@@ -12,7 +12,7 @@ import queue
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
@@ -27,34 +27,11 @@ class Busy(RuntimeError):
     """The error that no further call may begin."""
 
 
-class Threads(Protocol):
-    """Runs the calls of a component."""
-
-    @property
-    def active(self) -> int:
-        """Number of calls that somebody waits for."""
-        ...
-
-    @property
-    def hanging(self) -> int:
-        """Number of calls that were given up and have not returned."""
-        ...
-
-    def submit(self, call: Callable[..., T], *args: object) -> Future[T]:
-        """Start the call; the future holds its result, whatever it raised, or `Busy`."""
-        ...
-
-    def give_up(self, future: Future[Any]) -> None:
-        """Note that nobody waits for this call any more."""
-        ...
-
-
 @record(slots=True, eq=False)
 class _Task:
     future: Future[Any]
     run: Callable[[], Callable[[], None]]
     given_up: bool = False
-    over: bool = False
 
 
 class Bulkhead:
@@ -93,7 +70,7 @@ class Bulkhead:
 
         def run() -> Callable[[], None]:
             if not future.set_running_or_notify_cancel():
-                return _nothing
+                return lambda: None
             try:
                 result = context.run(call, *args)
             except BaseException as e:  # noqa: BLE001 - handed to whoever waits: `SystemExit` of a component, too
@@ -119,7 +96,7 @@ class Bulkhead:
         future.cancel()  # if it has not begun
         with self._lock:
             task = self._tasks.get(future)
-            if task is not None and not task.given_up and not task.over:
+            if task is not None and not task.given_up:
                 task.given_up = True
                 self._active -= 1
                 self._hanging += 1
@@ -160,12 +137,8 @@ class Bulkhead:
 
     def _ended(self, task: _Task) -> None:
         with self._lock:
-            task.over = True
             del self._tasks[task.future]
             if task.given_up:
                 self._hanging -= 1
             else:
                 self._active -= 1
-
-
-def _nothing() -> None: ...

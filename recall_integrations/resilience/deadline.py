@@ -10,8 +10,9 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from contextlib import contextmanager
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
@@ -61,12 +62,10 @@ class Deadline:
         return left if left > 0 else 0.0
 
     def remaining_ms(self) -> float:
-        """Return `remaining()` in milliseconds."""
         return self.remaining() * 1000
 
     @property
     def expired(self) -> bool:
-        """True where the time is up."""
         return self._clock() >= self._end
 
     @property
@@ -94,12 +93,8 @@ class Deadline:
 
     def wait(self, seconds: float) -> bool:
         """Sleep up to `seconds`, but not beyond the end; wake at once when cancelled."""
-        woken = threading.Event()
-        self._note(woken)
-        try:
+        with self._waiter() as woken:
             woken.wait(min(max(0.0, seconds), self.remaining(), threading.TIMEOUT_MAX))
-        finally:
-            self._forget(woken)
         return self.over
 
     def wait_for(self, *futures: Future[Any]) -> bool:
@@ -107,35 +102,32 @@ class Deadline:
         left = [future for future in futures if not future.done()]
         if not left:
             return True
-        woken = threading.Event()
+        with self._waiter() as woken:
 
-        def done(_future: Future[Any]) -> None:
-            if all(future.done() for future in left):
-                woken.set()
+            def done(_future: Future[Any]) -> None:
+                if all(future.done() for future in left):
+                    woken.set()
 
-        self._note(woken)
-        try:
             for future in left:
                 future.add_done_callback(done)
             woken.wait(min(self.remaining(), threading.TIMEOUT_MAX))
-        finally:
-            self._forget(woken)
         return all(future.done() for future in left)
 
-    def _note(self, woken: threading.Event) -> None:
-        """Note a waiter: either a `cancel()` here or above finds the event, or no time is left."""
+    @contextmanager
+    def _waiter(self) -> Iterator[threading.Event]:
+        """Yield an event: either a `cancel()` here or above finds it inside of the block, or no time is left."""
+        woken, line = threading.Event(), [self]
+        while (above := line[-1]._parent) is not None:
+            line.append(above)
         with self._lock:
-            above: Deadline | None = self
-            while above is not None:
-                above._waiting = (*above._waiting, woken)
-                above = above._parent
-
-    def _forget(self, woken: threading.Event) -> None:
-        with self._lock:
-            above: Deadline | None = self
-            while above is not None:
-                above._waiting = tuple(event for event in above._waiting if event is not woken)
-                above = above._parent
+            for each in line:
+                each._waiting = (*each._waiting, woken)
+        try:
+            yield woken
+        finally:
+            with self._lock:
+                for each in line:
+                    each._waiting = tuple(event for event in each._waiting if event is not woken)
 
     def __repr__(self) -> str:
         state = "cancelled" if self.cancelled else f"{self.remaining() * 1000:.1f} ms left"

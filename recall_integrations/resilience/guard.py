@@ -25,7 +25,7 @@ from recall_integrations.config import BreakerConfig
 from recall_integrations.errors import RecallError, RecallTimeout
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy, Threads
+from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 
 RUNS = 64  # recent runs that it goes by
@@ -66,7 +66,6 @@ class Window:
         return self._sorted
 
     def clear(self) -> None:
-        """Forget all numbers."""
         self._by_time.clear()
         self._sorted.clear()
 
@@ -201,14 +200,14 @@ class Guard:
         *,
         limit_ms: float = math.inf,  # longest wait for a call
         breaker: Breaker | None = None,
-        threads: Threads | None = None,
+        threads: Bulkhead | None = None,
         attempts: int = 1,  # at a call that raises, within its time, with growing pauses of random length
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.name, self.limit_ms = name, limit_ms
         self.breaker = Breaker(name) if breaker is None else breaker
-        self.threads: Threads = Bulkhead(name) if threads is None else threads
+        self.threads = Bulkhead(name) if threads is None else threads
         self.pace = Pace()
         self._attempts, self._waiting, self._clock = attempts, waiting, clock
 
@@ -243,7 +242,7 @@ class Guard:
         probe: bool = False,
     ) -> Call[T] | Answer[T]:
         """Start a call, or say why not. Arguments as for `call`."""
-        limit = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
+        limit = self._limit(deadline)
         left = limit.remaining_ms()
         if not left > 0:
             return Answer(reason=NO_TIME, detail="No time is left.")
@@ -295,8 +294,7 @@ class Guard:
 
     def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
         """Return the outcome of a call that somebody else began. If it is late, that counts for its beginner."""
-        began = self._clock()
-        own = deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
+        began, own = self._clock(), self._limit(deadline)
         if not call.future.done():
             with self._waiting():
                 own.wait_for(call.future)
@@ -329,7 +327,6 @@ class Guard:
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
 
     def health(self) -> Health:
-        """Return the health of the component."""
         known = self.breaker.known
         return Health(
             component=self.name,
@@ -340,6 +337,9 @@ class Guard:
             hanging=self.threads.hanging,
             median_ms=self.pace.median_ms(),
         )
+
+    def _limit(self, deadline: Deadline) -> Deadline:
+        return deadline.child(None if self.limit_ms == math.inf else self.limit_ms)
 
     def _off(self) -> Answer[T]:
         known = self.breaker.known
@@ -355,14 +355,10 @@ class Guard:
             stop=stop_after_attempt(self._attempts),
             wait=wait_random_exponential(multiplier=RETRY_SECONDS, max=RETRY_SECONDS_MAX),
             retry=retry_if_exception_type(Exception) & (lambda _: not limit.over),
-            sleep=lambda seconds: _slept(limit, seconds),
+            sleep=limit.wait,  # type: ignore[arg-type]  # it also says whether the time is over
             reraise=True,
         )
         return retrying(function, *args)
-
-
-def _slept(limit: Deadline, seconds: float) -> None:
-    limit.wait(seconds)
 
 
 def _raised(future: Future[T]) -> BaseException | None:
@@ -377,10 +373,8 @@ class Guards:
         settings: BreakerConfig,
         shelf: Shelf | None = None,
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
-        clock: Callable[[], float] = time.time,
     ) -> None:
-        self._settings, self._shelf, self._clock = settings, shelf, clock
-        self._waiting = waiting
+        self._settings, self._shelf, self._waiting = settings, shelf, waiting
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
@@ -389,21 +383,11 @@ class Guards:
         made = self._made.get(name)
         if made is not None:
             return made.limited(limit_ms)
-        settings = self._settings
-        breaker = Breaker(
-            f"{name}:{who}" if who else name, failures_max=settings.failures_max, open_s=settings.open_s,
-            clock=self._clock, shelf=self._shelf,
-        )  # fmt: skip
-        threads = Bulkhead(name)
+        settings, who = self._settings, f"{name}:{who}" if who else name
+        breaker = Breaker(who, failures_max=settings.failures_max, open_s=settings.open_s, shelf=self._shelf)
+        guard = Guard(name, limit_ms=limit_ms, breaker=breaker, attempts=attempts, waiting=self._waiting)
         with self._lock:
-            made = self._made.setdefault(
-                name,
-                Guard(
-                    name, limit_ms=limit_ms, breaker=breaker, threads=threads, attempts=attempts, waiting=self._waiting
-                ),
-            )
-        return made.limited(limit_ms)
+            return self._made.setdefault(name, guard).limited(limit_ms)
 
     def health(self) -> tuple[Health, ...]:
-        """Return the health of each component, by name."""
         return tuple(guard.health() for _, guard in sorted(dict(self._made).items()))

@@ -15,27 +15,23 @@ import re
 import time
 import traceback
 import uuid
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from collections.abc import Mapping
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
-from recall_integrations.errors import ConfigError, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import ConfigError, RecallError, extra
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
 
 if TYPE_CHECKING:
     from fastapi import FastAPI, Request, Response
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 log = logging.getLogger(__name__)
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it says so itself
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
@@ -46,10 +42,10 @@ UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it sa
 class Gate:
     """The application behind a gate."""
 
-    def __init__(self, app: App, served: Served) -> None:
+    def __init__(self, app: ASGIApp, served: Served) -> None:
         self._app, self._served = app, served
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
@@ -61,7 +57,7 @@ class Gate:
         request_id = given if REQUEST_ID.fullmatch(given) else uuid.uuid4().hex.encode()
         state = scope.setdefault("state", {})
         state["request_id"] = request_id.decode()
-        reply = _Reply(send, request_id, began)
+        reply = _Reply(scope, receive, send, request_id, began)
         try:
             caller = await self._admitted(scope, headers)
             state[STATE] = caller
@@ -78,7 +74,7 @@ class Gate:
             took = (time.perf_counter() - began) * 1e3
             log.info("%s %s %s %d %.1f ms", state["request_id"], scope["method"], route, reply.status, took)
 
-    async def _admitted(self, scope: Message, headers: Mapping[bytes, bytes]) -> Caller | None:
+    async def _admitted(self, scope: Scope, headers: Mapping[bytes, bytes]) -> Caller | None:
         """Return the caller of a request; `None` = the request has no token."""
         served = self._served
         host = headers.get(b"host", b"").decode("latin-1")
@@ -97,7 +93,6 @@ class Gate:
         return caller
 
     async def _count(self, caller: str) -> None:
-        """Count one more request of a caller."""
         wait_s = self._served.rates.wait_s(caller)
         if wait_s:
             raise Refused(
@@ -191,8 +186,9 @@ def _replayed(body: bytes | None, receive: Receive) -> Receive:
 class _Reply:
     """A reply that is sent with the headers common to all replies."""
 
-    def __init__(self, send: Send, request_id: bytes, began: float) -> None:
-        self._send, self._request_id, self._began = send, request_id, began
+    def __init__(self, scope: Scope, receive: Receive, send: Send, request_id: bytes, began: float) -> None:
+        self._scope, self._receive, self._send = scope, receive, send
+        self._request_id, self._began = request_id, began
         self.status = 0
 
     async def __call__(self, message: Message) -> None:
@@ -212,26 +208,17 @@ class _Reply:
 
     async def problem(self, error: RecallError) -> None:
         """Reply with an error, unless a reply has begun."""
-        if self.status:
-            return
-        body = packed(problem_of(error))
-        headers = [(name.lower().encode(), value.encode("latin-1")) for name, value in headers_of(error).items()]
-        plain = [(b"content-type", MEDIA_TYPE.encode()), (b"content-length", str(len(body)).encode())]
-        await self({"type": "http.response.start", "status": status_of(error), "headers": [*plain, *headers]})
-        await self({"type": "http.response.body", "body": body})
+        if not self.status:
+            await _response(error)(self._scope, self._receive, self)
 
 
 def _is_here(host: str, others: tuple[str, ...]) -> bool:
     """Say whether a request was meant for this machine. A foreign page may let its own name point to 127.0.0.1."""
-    name = _name(host)
-    return name is not None and (is_loopback(name) or name in others)
-
-
-def _name(host: str) -> str | None:
     try:
-        return urlsplit(f"//{host}").hostname
+        name = urlsplit(f"//{host}").hostname
     except ValueError:
-        return None
+        return False
+    return name is not None and (is_loopback(name) or name in others)
 
 
 def _same(origin: str, host: str) -> bool:
@@ -298,20 +285,24 @@ def _described(app: FastAPI, served: Served) -> None:
 # -- what goes wrong ---------------------------------------------------------------------------------------------------
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+def _response(error: RecallError) -> Response:
     from fastapi import Response
 
-    assert isinstance(error, RecallError)
     body, headers = packed(problem_of(error)), headers_of(error)
     return Response(body, status_code=status_of(error), headers=headers, media_type=MEDIA_TYPE)
 
 
-async def _invalid(request: Request, error: Exception) -> Response:
+async def _told(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, RecallError)
+    return _response(error)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
     """Reply with pydantic's messages without the values they quote: a value may be a memory, and replies are logged."""
     found: list[dict[str, Any]] = getattr(error, "errors", list)()
     said = [_mistake(one) for one in found[:ERRORS_SHOWN]]
     more = f" And {len(found) - ERRORS_SHOWN} more." if len(found) > ERRORS_SHOWN else ""
-    return await _told(request, Refused(422, "INVALID_ARGUMENT", f"{'; '.join(said)}.{more}"))
+    return _response(Refused(422, "INVALID_ARGUMENT", f"{'; '.join(said)}.{more}"))
 
 
 def _mistake(one: dict[str, Any]) -> str:
@@ -326,9 +317,9 @@ def _mistake(one: dict[str, Any]) -> str:
     return f"{place or 'body'}: {one['msg']}"
 
 
-async def _http(request: Request, error: Exception) -> Response:
+async def _http(_request: Request, error: Exception) -> Response:
     status = getattr(error, "status_code", 500)
     codes = {404: "NOT_FOUND", 405: "METHOD_NOT_ALLOWED", 400: "INVALID_ARGUMENT"}
     message = f"{HTTPStatus(status).phrase}. What there is: /openapi.json"
     headers = getattr(error, "headers", None)
-    return await _told(request, Refused(status, codes.get(status, "HTTP_ERROR"), message, headers=headers))
+    return _response(Refused(status, codes.get(status, "HTTP_ERROR"), message, headers=headers))

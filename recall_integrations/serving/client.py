@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -23,7 +23,7 @@ from recall_integrations.delivery.travel import record_of
 from recall_integrations.errors import InvalidArgument, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.retriever import OptimizedRecallRetriever
-from recall_integrations.serving.remote import RemoteOptimizer, filters_data, scope_data, time_data, understood
+from recall_integrations.serving.remote import RemoteOptimizer, filters_data, time_data, understood
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish
@@ -172,14 +172,14 @@ class RecallClient(OptimizedRecallRetriever):
 
     def learning(self, *, scope: ScopeLike | None = None) -> dict[str, Any]:
         """Return what was learned in a scope: `GET /learning`. `feedback` comes from the retriever."""
-        return dict(self._asks("GET", "/learning", params=self._named(scope)))
+        return dict(self._asks("GET", "/learning", params=self._where(scope)))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get(self, memory_id: str, *, scope: ScopeLike | None = None) -> Memory | None:
         """Return the memory with this id, as the server shows it; `None` where there is none."""
         try:
-            row = self._asks("GET", f"/memories/{quote(memory_id, safe='')}", params=self._named(scope))
+            row = self._asks("GET", f"/memories/{quote(memory_id, safe='')}", params=self._where(scope))
         except NotFound:
             return None
         with understood(self.remote.wire.address):
@@ -210,12 +210,13 @@ class RecallClient(OptimizedRecallRetriever):
         """
         asked = {"subject": subject, "slot": slot, "history": "true" if history else None}
         asked["as_of"] = None if as_of is None else time_data(as_of, "as_of")
-        params = self._named(scope) | {name: text for name, text in asked.items() if text is not None}
+        params = self._where(scope) | {name: text for name, text in asked.items() if text is not None}
         found: list[Fact] = []
         for skip in itertools.count(step=AT_ONCE):
             reply = self._asks("GET", "/facts", params=params | {"skip": str(skip), "limit": str(AT_ONCE)})
             with understood(self.remote.wire.address):
-                found += [_fact(row) for row in reply["facts"]]
+                rows = [{key: value for key, value in row.items() if value is not None} for row in reply["facts"]]
+                found += [record_of(Fact, row) for row in rows]
                 if not reply["more"]:
                     break
         return found
@@ -229,8 +230,7 @@ class RecallClient(OptimizedRecallRetriever):
     ) -> Any:
         remote = self.remote
         given = None if body is None else {key: value for key, value in body.items() if value is not None}
-        writes: Callable[[float], Mapping[str, Any]] | None = None if given is None else lambda _left: given
-        asked = Asked(method=method, path=path, body=writes, params=params or {}, seconds=remote.timeout)
+        asked = Asked(method=method, path=path, body=given, params=params or {}, seconds=remote.timeout)
         found = remote.wire.ask(asked)
         if not isinstance(found, dict):
             raise ServerError(f"{remote.wire.address} does not answer as a recall server does. Is that its address?")
@@ -241,12 +241,8 @@ class RecallClient(OptimizedRecallRetriever):
         with understood(self.remote.wire.address):
             return int(reply[name])
 
-    def _where(self, scope: ScopeLike | None) -> dict[str, Any]:
-        """Return the scope of a call, by default this client's, as keys of a body; empty = the token's scope."""
-        given = self.scope if scope is None else scope
-        return {} if given is None else {"scope": scope_data(checked_scope(given))}
-
-    def _named(self, scope: ScopeLike | None) -> dict[str, str]:
+    def _where(self, scope: ScopeLike | None) -> dict[str, str]:
+        """Return the scope of a call, by default this client's, as keys of a request; empty = the token's scope."""
         given = self.scope if scope is None else scope
         return {} if given is None else {"scope": scope_text(checked_scope(given))}
 
@@ -263,11 +259,6 @@ def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
             part, size = [], 0
     if part:
         yield part
-
-
-def _fact(row: Mapping[str, Any]) -> Fact:
-    fact: Fact = record_of(Fact, {key: value for key, value in row.items() if value is not None})
-    return fact
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:

@@ -258,11 +258,10 @@ def _around(view: ScopeView, row: Rows) -> tuple[Rows, Rows]:
 
 
 def _names(connection: Any, scope_id: int, num: int) -> list[dict[str, Any]]:
-    e, m = schema.entities.c, schema.mentions.c
     query = (
-        select(e.entity_id, e.name, m.role)
-        .where(m.scope_id == scope_id, m.num == num, e.scope_id == scope_id, e.ent == m.ent)
-        .order_by(e.name, e.ent)
+        select(_e.entity_id, _e.name, _m.role)
+        .where(_m.scope_id == scope_id, _m.num == num, _e.scope_id == scope_id, _e.ent == _m.ent)
+        .order_by(_e.name, _e.ent)
     )
     return [{"id": row.entity_id, "name": row.name, "role": row.role} for row in connection.execute(query)]
 
@@ -314,13 +313,11 @@ class Span:
         self.inner: list[Span] = []
 
     def begin(self, name: str, _inputs: Mapping[str, Any]) -> Span:
-        """Begin a step inside of this one."""
         step = Span(name, self._start, self._clock)
         self.inner.append(step)
         return step
 
     def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
-        """End the step."""
         self.took_ms = (self._clock() - self._start) * 1e3 - self.began_ms
         self.failed = error is not None
         found = outputs.get("found")
@@ -376,9 +373,8 @@ def _arm(name: str, step: Span | None, result: RecallResult) -> dict[str, Any]:
     """Return an arm of the plan: its times and number of hits, or that it did not run."""
     trouble = [d for d in result.degraded if d.stage == name]
     why = f"{trouble[0].reason}: {trouble[0].detail}".rstrip(": ") if trouble else ""
-    arm: dict[str, Any] = dict.fromkeys(("began_ms", "took_ms", "found"))
-    arm |= {"name": name, "asked": step is not None, "failed": bool(why), "why": why, "note": ""}
+    arm: dict[str, Any] = {"began_ms": None, "took_ms": None, "found": None, "note": "", "failed": False}
     if step is not None:
-        times = {key: value for key, value in _step(step, name).items() if key in ("began_ms", "took_ms")}
-        arm |= {**times, "found": step.found, "failed": step.failed or bool(why), "note": step.note}
-    return arm
+        arm = {**_step(step, name), "found": step.found, "note": step.note}
+        del arm["label"]
+    return {**arm, "name": name, "asked": step is not None, "failed": arm["failed"] or bool(why), "why": why}

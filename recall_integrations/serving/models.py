@@ -132,19 +132,14 @@ class RecallAsked(Asked):
 
     def arguments(self, limits: Limits) -> dict[str, Any]:
         """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget."""
+        as_given = ("query", "timezone", "tokens_max", "context", "query_vector", "score_min", "strict")
         return {
-            "query": self.query,
+            **{name: getattr(self, name) for name in as_given},
             "k": at_most(self.k, limits.k_max, "k"),
             "filters": filters_of(self.filters),
             "now": moment(self.now, "now"),
-            "timezone": self.timezone,
             "window": window_of(self.window),
             "as_of": moment(self.as_of, "as_of"),
-            "tokens_max": self.tokens_max,
-            "context": self.context,
-            "query_vector": self.query_vector,
-            "score_min": self.score_min,
-            "strict": self.strict,
         }
 
 

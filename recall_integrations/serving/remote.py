@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import math
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.adapters.filters import as_filters
-from recall_integrations.adapters.scopes import parse_scope
+from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.travel import packed_record, record_of, with_marks
 from recall_integrations.errors import (
@@ -102,10 +101,10 @@ class RemoteStore:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Return the vectors of texts, `(n, dimensions)`."""
-        body = {"texts": list(texts)}
-        found = self._wire.ask(Asked(method="POST", path="/embed", body=lambda _left: body, seconds=self._timeout))
+        given = list(texts)
+        found = self._wire.ask(Asked(method="POST", path="/embed", body={"texts": given}, seconds=self._timeout))
         with understood(self._wire.address):
-            return np.asarray(found["vectors"], dtype=np.float32).reshape(len(body["texts"]), -1)
+            return np.asarray(found["vectors"], dtype=np.float32).reshape(len(given), -1)
 
 
 class RemoteOptimizer(QueryOptimizer):
@@ -163,16 +162,14 @@ class RemoteOptimizer(QueryOptimizer):
 
     def _asked(self, query: str, given: Mapping[str, Any], watch: Step | None) -> Asked:
         body, budget = body_of(query, **given), given.get("time_budget_ms")
-        began = time.monotonic()
 
-        def written(_left: float) -> Mapping[str, Any]:
-            if budget is None:
-                return body
-            return {**body, "time_budget_ms": max(1.0, float(budget) - (time.monotonic() - began) * 1e3)}
+        def budgeted(left: float) -> Mapping[str, Any]:
+            return {**body, "time_budget_ms": max(1.0, (left - GRACE_S) * 1e3)}
 
         seconds = self.timeout if budget is None else float(budget) / 1e3 + GRACE_S
         path = "/recall/record" if watch is None else "/recall/record/stream"
         events = None if watch is None else _Steps(watch)
+        written = body if budget is None else budgeted
         return Asked(method="POST", path=path, body=written, seconds=seconds, events=events)
 
     def _read(self, reply: Any) -> RecallResult:
@@ -228,10 +225,10 @@ class RemoteOptimizer(QueryOptimizer):
         asked = {"rating": rating, "asked_again": asked_again or None, "query": query}
         body |= {name: value for name, value in asked.items() if value is not None}
         if scope is not None:
-            body["scope"] = scope_data(checked_scope(scope))
+            body["scope"] = scope_text(checked_scope(scope))
         if now is not None:
             body["now"] = time_data(now, "now")
-        reply = self.wire.ask(Asked(method="POST", path="/feedback", body=lambda _left: body, seconds=self.timeout))
+        reply = self.wire.ask(Asked(method="POST", path="/feedback", body=body, seconds=self.timeout))
         with understood(self.wire.address):
             gains = {
                 parse_scope(where): {str(one): float(gain) for one, gain in of_ids.items()}
@@ -285,7 +282,6 @@ class RemoteOptimizer(QueryOptimizer):
         return ()
 
     def close(self) -> None:
-        """Close the connections."""
         self.wire.close()
 
 
@@ -306,11 +302,6 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
         if written is not None:
             body[name] = written
     return body
-
-
-def scope_data(scope: Scope) -> dict[str, str]:
-    """Return the parts of a scope."""
-    return asdict(scope)
 
 
 def filters_data(given: Any) -> dict[str, Any] | None:
@@ -344,8 +335,8 @@ def _window(given: Any) -> dict[str, str] | bool | None:
 _WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what writes it
     **dict.fromkeys(("k", "tokens_max", "context"), whole),
     **dict.fromkeys(("timezone", "strict", "score_min", "time_budget_ms", "privacy"), real),
-    "scope": lambda given: scope_data(checked_scope(given)),
-    "scopes": lambda given: [scope_data(one) for one in checked_scopes(given) or ()],
+    "scope": lambda given: scope_text(checked_scope(given)),
+    "scopes": lambda given: list(map(scope_text, checked_scopes(given) or ())),
     "filters": filters_data,
     "now": lambda given: time_data(given, "now"),
     "as_of": lambda given: time_data(given, "as_of"),

@@ -7,10 +7,11 @@ import logging
 import math
 import threading
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from cachetools import FIFOCache
 
 from recall_integrations.errors import InvalidArgument, StoreClosed, StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
@@ -79,23 +80,20 @@ class Rates:
     def __init__(self, per_s: float, clock: Callable[[], float] = time.monotonic, workers: int = 1) -> None:
         self._per_s, self._clock = per_s / workers, clock
         self._most = max(1.0, self._per_s * BURST)
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+        self._left: FIFOCache[str, tuple[float, float]] = FIFOCache(CALLERS_MAX)
 
     def wait_s(self, caller: str) -> float:
         """Count a request and return 0 if it may go on; else return the seconds after which it may."""
         if not self._per_s:
             return 0.0
         now = self._clock()
-        left, when = self._left.pop(caller, (self._most, now))
+        left, when = self._left.get(caller, (self._most, now))
         left = min(self._most, left + (now - when) * self._per_s)
         lacking = 0.0 if left >= 1 else (1 - left) / self._per_s
         self._left[caller] = (left if lacking else left - 1, now)
-        if len(self._left) > CALLERS_MAX:
-            self._left.popitem(last=False)
         return lacking
 
     def __len__(self) -> int:
-        """Return the number of callers whose rates are kept."""
         return len(self._left)
 
 
@@ -128,7 +126,6 @@ class Pool:
         self.active += 1
 
     def leave(self, _done: object = None) -> None:
-        """Free a place."""
         self.active -= 1
         self._places.release()
 

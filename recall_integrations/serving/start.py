@@ -5,7 +5,6 @@ open the store ─▶ make the optimizer ─▶ listen ─▶ serve ─▶ SIGTE
 
 from __future__ import annotations
 
-import importlib
 import os
 import signal
 import socket
@@ -18,8 +17,7 @@ from contextlib import contextmanager, suppress
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError, extra
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
@@ -38,30 +36,28 @@ KEEP_ALIVE_S = 30  # that a connection may wait for the next request
 def check_installed() -> None:
     """Check that the packages of the extra are installed, before anything else is done."""
     with extra("serve", "Serving over HTTP"):
-        for name in ("fastapi", "uvicorn"):
-            importlib.import_module(name)
+        import fastapi  # noqa: F401 - whether it is there
+        import uvicorn  # noqa: F401
 
 
 def metrics_of(store: MemoryStore) -> Metrics | None:
     """Return the observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
     from recall_integrations.observability.metrics import Metrics
 
-    try:
+    with suppress(MissingExtra):
         metrics = Metrics()
-    except MissingExtra:
-        return None
-    metrics.watch(store)
-    return metrics
+        metrics.watch(store)
+        return metrics
+    return None
 
 
 def tracing_if_there() -> Tracing | None:
     """Return the observer that makes spans with the provider of the process; `None` without OpenTelemetry."""
     from recall_integrations.observability.tracing import Tracing
 
-    try:
+    with suppress(MissingExtra):
         return Tracing()
-    except MissingExtra:
-        return None
+    return None
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:
@@ -213,6 +209,13 @@ def _signals(reload: Callable[[], str] | None, said: Callable[[str], None]) -> I
     handlers: dict[int, Any] = {signal.SIGTERM: stopped, signal.SIGINT: stopped}
     if os.name == "posix" and reload is not None:
         handlers[signal.SIGHUP] = again
+    with _handled(handlers):
+        yield
+
+
+@contextmanager
+def _handled(handlers: dict[int, Any]) -> Iterator[None]:
+    """Let handlers have their signals, inside of the block."""
     before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
     try:
         yield
@@ -256,14 +259,11 @@ class Workers:
 
         In the main thread.
         """
-        handlers = {signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}
-        before = {number: signal.signal(number, handler) for number, handler in handlers.items()}
         try:
-            while not self._stopping.is_set() and self.look():
-                self._stopping.wait(LOOK_S)
+            with _handled({signal.SIGTERM: self._stop, signal.SIGINT: self._stop, signal.SIGHUP: self._again}):
+                while not self._stopping.is_set() and self.look():
+                    self._stopping.wait(LOOK_S)
         finally:
-            for number, handler in before.items():
-                signal.signal(number, handler)
             self.end()
         return self._stopping.is_set()
 
@@ -298,7 +298,6 @@ class Workers:
         return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
-        """Let running requests end for `stop_s` seconds, then end the workers."""
         running = [process for process in self._processes if process is not None]
         for process in running:
             if process.poll() is None:

@@ -79,7 +79,6 @@ class Grant:
         return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
 
     def holds(self, scope: Scope) -> bool:
-        """Say whether the grant reaches a scope."""
         if not self.prefix:
             return scope == self.scope
         *whole, last = PARTS[: PARTS.index(self.prefix) + 1]
@@ -94,11 +93,8 @@ class Grant:
         return self.prefix == "agent_id" and own.user_id == user_id and not own.agent_id
 
 
-def _granted(given: object) -> object:
-    return Grant.of(given) if isinstance(given, str) else given
-
-
-_Granted = Annotated[InstanceOf[Grant], BeforeValidator(_granted), PlainSerializer(str)]
+_Read = BeforeValidator(lambda given: Grant.of(given) if isinstance(given, str) else given)
+_Granted = Annotated[InstanceOf[Grant], _Read, PlainSerializer(str)]
 
 
 class Token(BaseModel):
@@ -118,7 +114,6 @@ class Token(BaseModel):
     expires_at: AwareDatetime | None  # when it expires; `None` = never
 
     def expired(self, now: datetime) -> bool:
-        """Say whether the token has expired."""
         return self.expires_at is not None and now >= self.expires_at
 
 
@@ -156,18 +151,21 @@ class Tokens:
         """
         try:
             found = self.path.stat()
+            seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
+            if seen != self._seen:
+                if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
+                    raise ConfigError(
+                        f"Others may read {self.path}; a file of tokens is its owner's. Run: chmod 600 {self.path}"
+                    )
+                self._tokens, self._seen = _File.model_validate_json(self.path.read_bytes()).tokens, seen
         except FileNotFoundError:
             self._seen, self._tokens = None, ()
-            return ()
         except OSError as e:
             raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
-        seen = (found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode)
-        if seen != self._seen:
-            if os.name == "posix" and stat.S_IMODE(found.st_mode) & 0o077:
-                raise ConfigError(
-                    f"Others may read {self.path}; a file of tokens is its owner's. Run: chmod 600 {self.path}"
-                )
-            self._tokens, self._seen = self._read(), seen
+        except ValidationError as e:
+            first = e.errors(include_input=False)[0]
+            wrong = " ".join([".".join(map(str, first["loc"])), first["msg"]]).strip()
+            raise ConfigError(f"{self.path} is no file of tokens ({wrong}). Make one with `recall token add`.") from e
         return self._tokens
 
     def find(self, token: str) -> Token | None:
@@ -211,9 +209,7 @@ class Tokens:
         made = secrets.token_hex(4)
         token = f"{PREFIX}{made}_{secrets.token_urlsafe(32)}"
         about: dict[str, Any] = {"name": name, "rights": wanted, "privacy": check_mode(privacy)}
-        noted = Token(
-            id=made, digest=_digest(token), grants=grants, created_at=now, expires_at=expires_at, **about
-        )  # fmt: skip
+        noted = Token(id=made, digest=_digest(token), grants=grants, created_at=now, expires_at=expires_at, **about)
         with self._changing():
             self._write((*self.list(), noted))
         return token, noted
@@ -252,16 +248,6 @@ class Tokens:
         finally:
             lock.release()
 
-    def _read(self) -> tuple[Token, ...]:
-        try:
-            return _File.model_validate_json(self.path.read_bytes()).tokens
-        except OSError as e:
-            raise ConfigError(f"Cannot read the tokens in {self.path}: {e.strerror}. Check its permissions.") from e
-        except ValidationError as e:
-            first = e.errors(include_input=False)[0]
-            wrong = " ".join([".".join(map(str, first["loc"])), first["msg"]]).strip()
-            raise ConfigError(f"{self.path} is no file of tokens ({wrong}). Make one with `recall token add`.") from e
-
     def _write(self, tokens: Iterable[Token]) -> None:
         """Write the file in one step: a server that reads it meanwhile sees the old file or the new one."""
         held = _File(format=FORMAT, tokens=tuple(tokens)).model_dump_json(indent=1)
@@ -296,7 +282,6 @@ class Caller:
 
     @classmethod
     def with_token(cls, token: Token, privacy: str) -> Caller:
-        """Return the caller that has a token."""
         return cls(
             name=token.id,
             scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
@@ -306,7 +291,6 @@ class Caller:
         )
 
     def where(self, named: Scope | None) -> Scope:
-        """Return the scope of a request."""
         if self.grants is None:
             return named or Scope()
         if named is None:
@@ -318,7 +302,6 @@ class Caller:
         return named
 
     def everywhere(self, scopes: Iterable[Scope]) -> list[Scope]:
-        """Return the scopes that the caller reaches."""
         grants = self.grants
         return [s for s in scopes if grants is None or any(grant.holds(s) for grant in grants)]
 
@@ -339,7 +322,6 @@ class Caller:
         return asked
 
     def must(self, right: str) -> None:
-        """Refuse the request of a caller without a right."""
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
 

@@ -1,13 +1,14 @@
 """Asking a server: connections, retries, the deadline, and failures as errors of our tree.
 
-`exchange` only decides: it yields a request to send or a pause to wait, and is sent the answer. So
-one path serves both `Wire.ask`, which blocks, and `Wire.aask`, which does not.
+`exchange` only decides: it yields a request to send after a pause, and is sent the answer. So one path serves both
+`Wire.ask`, which blocks, and `Wire.aask`, which does not.
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
+import itertools
 import json
 import random
 import threading
@@ -47,8 +48,8 @@ class Asked:
 
     method: str
     path: str
-    # makes the body, from the seconds that are left; `None` = no body
-    body: Callable[[float], Mapping[str, Any]] | None = None
+    # or what makes it, from the seconds that are left; `None` = no body
+    body: Mapping[str, Any] | Callable[[float], Mapping[str, Any]] | None = None
     params: Mapping[str, str] = field(default_factory=dict)  # of the query string
     seconds: float  # time for the request, with its retries
     events: Event | None = None  # called with each event but the last, where the reply is a stream of events
@@ -56,18 +57,17 @@ class Asked:
 
 @dataclass(frozen=True, kw_only=True)
 class Send:
-    """A request to send, and the monotonic second by which its answer must be there."""
+    """A request to send after a pause in seconds, and the monotonic second by which its answer must be there."""
 
     asked: Asked
-    content: bytes | None
+    pause: float
     until: float
 
-
-@dataclass(frozen=True, kw_only=True)
-class Wait:
-    """A pause before the next attempt."""
-
-    seconds: float
+    def content(self, now: float) -> bytes | None:
+        """Return the body as it is sent at a monotonic second."""
+        body = self.asked.body
+        made = body(self.until - now) if callable(body) else body
+        return None if made is None else _written(made)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +79,7 @@ class Answer:
     data: Any
 
 
-Flow: TypeAlias = Generator["Send | Wait", "Answer | Exception | None", Any]
+Flow: TypeAlias = Generator[Send, "Answer | Exception | None", Any]
 
 
 def exchange(
@@ -91,11 +91,9 @@ def exchange(
     jitter: Callable[[], float] = random.random,
 ) -> Flow:
     """Yield the steps that get a request answered; return the JSON."""
-    until = clock() + asked.seconds
-    for attempt in range(retries + 1):
-        left = until - clock()
-        content = None if asked.body is None else _written(asked.body(left))
-        came = yield Send(asked=asked, content=content, until=until)
+    until, pause = clock() + asked.seconds, 0.0
+    for attempt in itertools.count():
+        came = yield Send(asked=asked, pause=pause, until=until)
         if isinstance(came, Answer) and came.status < 400:
             return came.data
         error, again_s = _error(address, asked, came)
@@ -106,8 +104,6 @@ def exchange(
             raise error  # steps that were told of are not told of again
         if attempt == retries or clock() + pause >= until:
             raise error
-        yield Wait(seconds=pause)
-    raise AssertionError("the last attempt returns or raises")
 
 
 def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple[RecallError, float | None]:
@@ -118,8 +114,7 @@ def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple
         )
         return RecallTimeout(late), None
     if isinstance(came, Exception):
-        kind = type(came).__name__
-        away = f"The server at {address} cannot be reached ({kind})."
+        away = f"The server at {address} cannot be reached ({type(came).__name__})."
         return ServerUnavailable(f"{away} Start it (recall serve STORE), or give another address."), None
     assert isinstance(came, Answer)
     error = _told(address, came)
@@ -201,10 +196,7 @@ class Wire:
         try:
             while True:
                 step = flow.send(came)
-                if isinstance(step, Wait):
-                    time.sleep(step.seconds)
-                    came = None
-                    continue
+                time.sleep(step.pause)
                 try:
                     came = self._sent(step)
                 except httpx.HTTPError as e:
@@ -219,10 +211,7 @@ class Wire:
         try:
             while True:
                 step = flow.send(came)
-                if isinstance(step, Wait):
-                    await asyncio.sleep(step.seconds)
-                    came = None
-                    continue
+                await asyncio.sleep(step.pause)
                 try:
                     came = await asyncio.wait_for(self._asent(step), max(step.until - time.monotonic(), 0.001))
                 except asyncio.TimeoutError:
@@ -265,19 +254,19 @@ class Wire:
         return reading.answer()
 
     def _request(self, step: Send) -> dict[str, Any]:
-        headers = {"accept": "application/json, text/event-stream"}
-        if step.content is not None:
+        headers, now = {"accept": "application/json, text/event-stream"}, time.monotonic()
+        content = step.content(now)
+        if content is not None:
             headers["content-type"] = "application/json"
         if self._token is not None:
             headers["authorization"] = f"Bearer {self._token}"
-        left = max(step.until - time.monotonic(), 0.001)
         return {
             "method": step.asked.method,
             "url": f"{self.address}{step.asked.path}",
             "params": dict(step.asked.params),
-            "content": step.content,
+            "content": content,
             "headers": headers,
-            "timeout": httpx.Timeout(left),
+            "timeout": httpx.Timeout(max(step.until - now, 0.001)),
         }
 
     def _connected(self) -> httpx.Client:
@@ -305,13 +294,12 @@ class Reading:
         self._last: tuple[str, Any] = ("", None)
 
     def begin(self, reply: httpx.Response) -> None:
-        """Read the head of the reply."""
         self._status = reply.status_code
-        self._again_s = _seconds(reply.headers.get("retry-after"))
+        again = reply.headers.get("retry-after", "")
+        self._again_s = float(again) if again.isascii() and again.isdigit() else None
         self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
 
     def more(self, part: bytes) -> None:
-        """Read a part of the reply."""
         if time.monotonic() > self._step.until:
             raise httpx.ReadTimeout("late")
         if not self._streamed:
@@ -323,7 +311,6 @@ class Reading:
             self._tell(event)
 
     def answer(self) -> Answer:
-        """Return the whole reply."""
         if not self._streamed:
             return Answer(status=self._status, again_s=self._again_s, data=_json(b"".join(self._parts)))
         name, data = self._last
@@ -347,10 +334,6 @@ def _json(body: bytes) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError):
         return None
-
-
-def _seconds(text: str | None) -> float | None:
-    return float(text) if text is not None and text.isascii() and text.isdigit() else None
 
 
 def _checked(address: object) -> str:

@@ -19,6 +19,7 @@ from llama_index.core.postprocessor import LLMRerank, LongContextReorder, Simila
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
+from recall_integrations.adapters import reranker as adapters
 from recall_integrations.adapters.reranker import CrossEncoderReranker, fitted, resolve_reranker
 from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import RerankError, judge
@@ -84,7 +85,7 @@ def squeezed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def reranker(model: Path) -> CrossEncoderReranker:
-    loaded = CrossEncoderReranker(model, batch_size=2)
+    loaded = CrossEncoderReranker(model)
     loaded.warm()
     return loaded
 
@@ -231,6 +232,7 @@ def test_a_deadline_between_batches(reranker: CrossEncoderReranker, monkeypatch:
         return predict(pairs, **options)
 
     monkeypatch.setattr(reranker._model, "predict", leaving, raising=False)
+    monkeypatch.setattr(adapters, "BATCH", 2)
     judged = reranker.scores_until(QUERY, TEXTS, deadline)
     assert len(calls) == 2 and len(judged.unscored) == 1
     assert [i for i, s in enumerate(judged.scores) if s is None] == sorted(judged.unscored)

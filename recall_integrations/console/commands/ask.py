@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_integrations.adapters.scopes import find_scope, scope_text
 from recall_integrations.console.commands.shared import (
     AS_JSON,
     AS_OF,
@@ -20,6 +21,7 @@ from recall_integrations.console.commands.shared import (
     recall_options,
     tell,
 )
+from recall_integrations.store.clock import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.console.opening import Opening
@@ -32,7 +34,6 @@ if TYPE_CHECKING:
     "--language",
     metavar="CODE",
     default="en",
-    show_default=True,
     help="Which language memories and questions are in: de, en, es or zh. Everything else is shown in English.",
 )
 def demo(language: str) -> None:
@@ -93,7 +94,6 @@ def search(
       id        names the answer for `recall feedback`
       version   what chose plan and weights: rules, or what was learned: v3
     """
-    from recall_integrations.adapters.scopes import find_scope
     from recall_integrations.console import rendering
     from recall_integrations.delivery.as_data import result_data
 
@@ -152,7 +152,9 @@ def explain(opening: Opening, query: str, asked: dict[str, Any], no_search: bool
         if no_search:
             found, plan = _read(optimizer, query, asked)
         else:
-            found = _recalled(optimizer, query, asked)
+            # Twice, so that the times are typical; the second learns nothing new of the query.
+            first = optimizer.recall(query, **asked)
+            found = replace(optimizer.recall(query, **asked), query=first.query)
             plan = found.plan
         config = optimizer.config_of(where)
     k = None if no_search else asked["k"]
@@ -168,12 +170,6 @@ def _read(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> tuple
     parsed = optimizer.parse(query, **{name: asked[name] for name in ("scope", "now", "timezone")})
     door = Door(asked["privacy"], optimizer.config.privacy.compiled)
     return withheld(parsed, optimizer.plan(parsed, scope=asked["scope"]), door)
-
-
-def _recalled(optimizer: QueryOptimizer, query: str, asked: dict[str, Any]) -> RecallResult:
-    """Recall twice, so that the times are typical; keep the first query, as the second learns nothing new."""
-    first = optimizer.recall(query, **asked)
-    return replace(optimizer.recall(query, **asked), query=first.query)
 
 
 @click.command("stats")
@@ -241,10 +237,8 @@ def facts(
                 the order of subject, slot and valid_from; an empty subject is
                 the user; holds: at as_of
     """
-    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
-    from recall_integrations.store.clock import utc_now
 
     then = day_or_moment(as_of, opening.config.timezone)
     at = utc_now() if then is None else then

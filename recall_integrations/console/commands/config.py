@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -78,13 +79,7 @@ def _data(found: Loaded, values: list[Value], scope: str | None) -> dict[str, ob
         "scope": scope,
         "settings": {v.setting.path: {"value": v.value, "origin": v.origin} for v in values},
         "scopes": [
-            {
-                "user_id": entry.user_id,
-                "agent_id": entry.agent_id,
-                "namespace": entry.namespace,
-                "settings": dict(entry.settings),
-                "origin": found.entries[i],
-            }
+            {**asdict(entry), "settings": dict(entry.settings), "origin": found.entries[i]}
             for i, entry in enumerate(found.config.scopes)
         ],
     }

@@ -24,6 +24,7 @@ from recall_integrations.console.commands.shared import (
     progress,
     steps,
 )
+from recall_integrations.console.opening import deferred_interrupt, nothing_left, rebuild
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ CHARS = 200  # of each
 @click.argument("text")
 @SCOPE
 @click.option("--id", "memory_id", metavar="ID", help="Its id; one that is there already is replaced.")
-@click.option("--type", "kind", default="observation", show_default=True, metavar="TYPE", help="What it is.")
+@click.option("--type", "kind", default="observation", metavar="TYPE", help="What it is.")
 @click.option("--actor", metavar="NAME", help="Who said or did it.")
 @click.option("--thread", metavar="NAME", help="The conversation it comes from.")
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="What it is about. Repeatable.")
@@ -52,7 +53,6 @@ CHARS = 200  # of each
     "--on-duplicate",
     type=click.Choice(["keep", "replace", "skip"]),
     default="keep",
-    show_default=True,
     help="If another memory says the same.",
 )
 @opened
@@ -70,7 +70,6 @@ def add(
 
     STORE is a directory, made if absent. TEXT "-" is read from standard input.
     """
-    from recall_integrations.console.opening import nothing_left
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
@@ -86,7 +85,7 @@ def add(
 @click.command("export")
 @STORE
 @click.argument("file", type=click.Path(dir_okay=False, allow_dash=True))
-@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", show_default=True, expose_value=False,
+@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", expose_value=False,
               help="What FILE is to hold.")  # fmt: skip
 @click.option("--scope", metavar="SCOPE", help="Only this scope. Default: all of them.")
 @filter_options
@@ -223,9 +222,7 @@ BAD_ROWS_SHOWN = 100
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @STORE
-@click.option(
-    "--format", type=click.Choice(["jsonl"]), default="jsonl", show_default=True, expose_value=False, help="Of PATH."
-)
+@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", expose_value=False, help="Of PATH.")
 @click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
 @opened
@@ -266,7 +263,6 @@ def import_(opening: Opening, path: Path, skip_bad: bool) -> None:
 
 def _import(path: Path, opening: Opening, default: Scope, *, skip_bad: bool) -> None:
     from recall_integrations.console.importing import Importer, ImportReport
-    from recall_integrations.console.opening import nothing_left
 
     report = ImportReport()
     with nothing_left(opening.place, lambda: report.rows), opening.made() as target:
@@ -296,8 +292,6 @@ def _check(path: Path, default: Scope) -> None:
 @contextmanager
 def _advancing(what: str, path: Path) -> Iterator[Callable[[int], None]]:
     """Show how much of a file is done; yield a function to call with the bytes done since."""
-    from recall_integrations.console.opening import deferred_interrupt
-
     with deferred_interrupt() as check, progress(what, path.stat().st_size) as shown:
 
         def advance(done: int) -> None:
@@ -355,8 +349,6 @@ def reindex(opening: Opening) -> None:
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    from recall_integrations.console.opening import rebuild
-
     with steps() as advance:
         fingerprint = rebuild(opening, advance)
     click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.console.commands.shared import (
     AS_JSON,
     NOW,
@@ -69,7 +70,6 @@ def feedback(
     recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7
     recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
     """
-    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_feedback
     from recall_integrations.learning.as_data import feedback_data
 
@@ -118,8 +118,6 @@ def _where(opening: Opening, optimizer: QueryOptimizer) -> Scope | None:
 def _again(store: Place, scope: Scope, words: str) -> str:
     """Return a command line that may be copied and run."""
     import shlex
-
-    from recall_integrations.adapters.scopes import scope_text
 
     return shlex.join(["recall", "learn", str(store), *words.split(), "--scope", scope_text(scope)])
 
@@ -190,7 +188,6 @@ def rollback(opening: Opening, as_json: bool) -> None:
 
 
 def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
-    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_state
     from recall_integrations.learning.as_data import state_data
 
@@ -214,7 +211,6 @@ def diff(opening: Opening, old: str, new: str, as_json: bool) -> None:
     Weights of features are steps from the shipped ones, weights of arms
     factors; the largest first.
     """
-    from recall_integrations.adapters.scopes import scope_text
     from recall_integrations.console.learning import show_difference
 
     with opening.optimizer() as optimizer:

@@ -19,14 +19,13 @@ from recall_integrations.console.commands.shared import (
     steps,
     tell,
 )
-from recall_integrations.console.opening import PLACE, Address, Place, directory, opens
+from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
 
     from recall_integrations.evaluation.moved import Verified
-    from recall_integrations.store.moving import Moved
 
 
 @click.command("doctor")
@@ -55,15 +54,16 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
     from recall_integrations.console import rendering
     from recall_integrations.store import doctor as doctoring
 
-    path = directory(
-        store, "recall doctor", "Its tables are looked at by `recall db check`; the server checks its own files."
-    )
-
+    if isinstance(store, Address):
+        raise InvalidArgument(
+            f"`recall doctor` is for a store in a directory; {store} is a database. Its tables are looked at by "
+            "`recall db check`; the server checks its own files."
+        )
     with steps() as advance:
         if repair:
-            found = doctoring.repair(path, embedding=embedding, progress=advance)
+            found = doctoring.repair(store, embedding=embedding, progress=advance)
         else:
-            found = doctoring.examine(path, progress=advance)
+            found = doctoring.examine(store, progress=advance)
     tell(as_json, found.as_data(), lambda on: rendering.show_findings(on, found))
     ctx.exit(0 if found.clean else 1)
 
@@ -203,12 +203,7 @@ SHOWN = 10  # differences
 @click.option("--verify-only", is_flag=True, help="Bring nothing; compare what is at both places.")
 @click.option("--no-verify", is_flag=True, help="Compare nothing afterwards.")
 @click.option(
-    "--sample",
-    type=click.IntRange(min=0),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Questions that are asked at both places.",
+    "--sample", type=click.IntRange(min=0), default=20, metavar="N", help="Questions that are asked at both places."
 )
 @CONFIG
 @EMBEDDING
@@ -236,7 +231,6 @@ def move(
     recall move memories/ postgresql://recall@localhost/memories
     recall move postgresql://recall@localhost/memories backup/
     """
-    from recall_integrations.console.opening import check_store
     from recall_integrations.evaluation.moved import verify
 
     check_store(source)
@@ -254,7 +248,6 @@ def move(
 
 
 def _bring(source: Place, target: Place) -> None:
-    from recall_integrations.console.opening import deferred_interrupt
     from recall_integrations.store import moving
 
     with deferred_interrupt() as stopped, named_progress() as show:
@@ -263,10 +256,6 @@ def _bring(source: Place, target: Place) -> None:
         except KeyboardInterrupt:
             click.echo("Stopped. Ask for the same again: it goes on where it was.", err=True)
             raise
-    _tell_moved(source, moved)
-
-
-def _tell_moved(source: Place, moved: Moved) -> None:
     again = ", which had been begun before" if moved.went_on else ""
     what = f"{number_of(moved.memories, 'memory')} of {number_of(moved.scopes, 'scope')}"
     click.echo(f"Moved {what} in {moved.seconds:.1f} s{again}. Who writes to {source} waited for {moved.held_s:.1f} s.")

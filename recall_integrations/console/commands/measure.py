@@ -26,8 +26,9 @@ from recall_integrations.console.commands.shared import (
     seed_option,
     settings,
 )
-from recall_integrations.console.opening import Opening, Place
+from recall_integrations.console.opening import Opening, Place, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
+from recall_integrations.store.clock import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
@@ -70,16 +71,12 @@ your users' queries with what was found for each, of which you mark what is righ
 @click.option("--make", metavar="FILE", type=click.Path(path_type=Path), help="Begin a file of questions, see above.")
 @click.option("--log", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
-@click.option("--count", default=50, show_default=True, type=click.IntRange(min=1), help="With --make: lines at most.")
+@click.option("--count", default=50, type=click.IntRange(min=1), help="With --make: lines at most.")
 @k_option(5)
 @QUESTIONS_SCOPE
 @QUESTIONS_NOW
-@click.option(
-    "--worst", default=10, show_default=True, type=click.IntRange(min=0), help="Questions that are described."
-)
-@click.option(
-    "--texts/--no-texts", default=True, show_default=True, help="Whether the report holds texts, or ids only."
-)
+@click.option("--worst", default=10, type=click.IntRange(min=0), help="Questions that are described.")
+@click.option("--texts/--no-texts", default=True, help="Whether the report holds texts, or ids only.")
 @RERANKER
 @LLM
 @seed_option("Of the intervals, and of what --make draws.")
@@ -100,7 +97,6 @@ def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: 
 def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
     from recall_integrations.evaluation.reports import checked_output
     from recall_integrations.evaluation.template import template, write_template
-    from recall_integrations.store.clock import utc_now
 
     checked_output(make)
     if make.exists():
@@ -121,7 +117,6 @@ def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
-    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.evaluation import evaluate
     from recall_integrations.evaluation.reports import of_evaluation
 
@@ -165,7 +160,7 @@ cosine would have made the result look better than it is.
 @LLM
 @click.option("--judge", metavar="NAME", help="Cross-encoder, or module:function, that says what is relevant.")
 @click.option("--threshold", type=float, help="Score of the judge from which a memory is relevant.")
-@click.option("--cosine", default=0.45, show_default=True, type=click.FloatRange(-1, 1),
+@click.option("--cosine", default=0.45, type=click.FloatRange(-1, 1),
               help="Threshold on the cosine that is looked at.")  # fmt: skip
 @k_option(5)
 @QUESTIONS_SCOPE
@@ -176,7 +171,6 @@ cosine would have made the result look better than it is.
 def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
     """Which configuration is better; the help is `AB_HELP`."""
     from recall_integrations.config import checked_config
-    from recall_integrations.console.opening import given
     from recall_integrations.evaluation.comparison import compare
     from recall_integrations.evaluation.reports import of_comparison
 
@@ -254,7 +248,6 @@ class _OfTheRepository(click.Group):
             formatter.write_text(str(e))
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Find a command by its name."""
         return _commands().get(cmd_name)
 
 

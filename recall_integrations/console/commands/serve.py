@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import CONFIG, EMBEDDING, PRIVACY, STORE, line, opened, settings
-from recall_integrations.console.opening import PLACE, Address, Opening, Place, opens
+from recall_integrations.console.commands.shared import (
+    CONFIG,
+    EMBEDDING,
+    PRIVACY,
+    STORE,
+    line,
+    opened,
+    progress,
+    settings,
+)
+from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store, opens
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
     import socket
 
     from recall_integrations.optimizer import QueryOptimizer
-    from recall_integrations.serving.tokens import Tokens
     from recall_integrations.store.memory_store import MemoryStore
 
 
@@ -30,32 +38,28 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 
 @click.command("serve")
 @STORE
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where it listens; elsewhere needs --tokens.")
-@click.option("--port", default=8765, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@click.option("--host", default="127.0.0.1", help="Where it listens; elsewhere needs --tokens.")
+@click.option("--port", default=8765, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
 @click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites.")
 @click.option("--reranker", metavar="MODULE:NAME", help="A reranker; or the name of a cross-encoder.")
 @EMBEDDING
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
 @PRIVACY
-@click.option("--rate", type=click.FloatRange(min=0), default=0.0, show_default=True, help="Requests per second of "
+@click.option("--rate", type=click.FloatRange(min=0), default=0.0, help="Requests per second of "
               "each token, or address. 0 = as many as they like.")  # fmt: skip
-@click.option("--concurrency", type=click.IntRange(1, 256), default=16, show_default=True, help="Requests at once.")
-@click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, show_default=True, help="Bytes.")
-@click.option("--k-max", type=click.IntRange(min=1), default=100, show_default=True, help="Hits of one recall.")
+@click.option("--concurrency", type=click.IntRange(1, 256), default=16, help="Requests at once.")
+@click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, help="Bytes.")
+@click.option("--k-max", type=click.IntRange(min=1), default=100, help="Hits of one recall.")
 @click.option(
     "--directory",
     type=click.Path(file_okay=False, path_type=Path),
     help="Of a store in PostgreSQL: where this node, and no other, keeps columns, for a quick start. Each worker has a "
     "part of it. Default: a temporary one.",
 )
-@click.option("--warm/--no-warm", default=True, show_default=True, help="Load every scope before it answers.")
+@click.option("--warm/--no-warm", default=True, help="Load every scope before it answers.")
 @click.option(
-    "--workers",
-    type=click.IntRange(1, 64),
-    default=1,
-    show_default=True,
-    help="Processes that answer; more use more processors.",
+    "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
 @click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
 @click.option("--worker", type=int, hidden=True, help="Of a worker: its number, from 0.")
@@ -87,12 +91,14 @@ def serve(
     recall serve memories/ --workers 4
     recall serve postgresql://recall@db/memories --directory /var/lib/recall
     """
-    from recall_integrations.console.opening import given
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
     from recall_integrations.serving.served import Limits, Served, Settings
+    from recall_integrations.serving.tokens import Tokens
 
-    known = _known(host, tokens)
+    start.check_installed()
+    known = None if tokens is None else Tokens(tokens)
+    start.check_access(host, known)
     limits = Limits(workers=workers, **{name: options[name] for name in ("rate", "concurrency", "body_max", "k_max")})
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
@@ -108,10 +114,8 @@ def serve(
         metrics = start.metrics_of(memories)
         observers = list(filter(None, (metrics, start.tracing_if_there())))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
-        hides = Settings(privacy=options["privacy"])
-        served = Served(
-            store=memories, optimizer=optimizer, tokens=known, limits=limits, settings=hides, metrics=metrics
-        )
+        rest: dict[str, Any] = {"settings": Settings(privacy=options["privacy"]), "metrics": metrics}
+        served = Served(store=memories, optimizer=optimizer, tokens=known, limits=limits, **rest)
         if options["warm"]:
             _warm(memories)
         if shared is None:
@@ -119,17 +123,6 @@ def serve(
         start.serve(served, listener, reload=partial(_reload, optimizer, config_path), said=_said)
     if shared is None:
         _said(STOPPED)
-
-
-def _known(host: str, tokens: Path | None) -> Tokens | None:
-    """Return who may ask; an address that others reach needs somebody."""
-    from recall_integrations.serving import start
-    from recall_integrations.serving.tokens import Tokens
-
-    start.check_installed()
-    known = None if tokens is None else Tokens(tokens)
-    start.check_access(host, known)
-    return known
 
 
 def _kept(store: Place, directory: Path | None, worker: int | None) -> Path | None:
@@ -149,12 +142,11 @@ def _say_where(store: Place, address: str, more: str = "") -> None:
 def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: socket.socket) -> None:
     """Start workers with the same arguments, and keep them running until this process is told to stop."""
     from recall_integrations.serving import start
-    from recall_integrations.serving.start import Workers, check_possible
 
     with closing(listener):
-        check_possible(count)
+        start.check_possible(count)
         _say_where(store, start.address_of(listener), f", {count} workers")
-        served = Workers(_arguments(ctx), count, listener, said=_said).run()
+        served = start.Workers(_arguments(ctx), count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
     _said(STOPPED)
@@ -177,7 +169,7 @@ def _arguments(ctx: click.Context) -> list[str]:
 @click.command("look")
 @click.argument("store", type=PLACE, required=False)
 @click.option("--demo", is_flag=True, help="Look at the memories of `recall demo`, in a temporary store.")
-@click.option("--port", default=0, show_default=True, type=click.IntRange(0, 65_535), help="0 = a free one.")
+@click.option("--port", default=0, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
 @EMBEDDING
 @click.pass_context
@@ -194,8 +186,6 @@ def look(
     recall look --demo
     recall look memories/
     """
-    from recall_integrations.console.opening import check_store
-
     if demo == (store is not None):
         raise InvalidArgument("Name one store to look at, such as recall look memories/, or say --demo.")
     if demo and (config_path or embedding):
@@ -233,8 +223,6 @@ def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
 
 def _warm(store: MemoryStore) -> None:
     """Load scopes as first recalls would, as far as memory allows; the largest last, since these stay."""
-    from recall_integrations.console.commands.shared import progress
-
     scopes = sorted(store.scopes(), key=lambda item: item[1])[-WARM_MAX:]
     with progress("Loading scopes", sum(count for _, count in scopes)) as advance:
         until = time.monotonic() + WARM_S
@@ -267,7 +255,7 @@ def token() -> None:
     metavar="SCOPE",
     help=f"What it reaches: {SYNTAX} With '*' at the end, all that begin so: u1/*. Repeatable.",
 )
-@click.option("--name", default="", help="What it is for.")
+@click.option("--name", default="", show_default=False, help="What it is for.")
 @click.option(
     "--right",
     "rights",
@@ -327,14 +315,10 @@ def revoke_token(file: Path, token_id: str) -> None:
 @STORE
 @click.option("--scope", metavar="SCOPE", help=f"Whose memory it is: {SYNTAX}")
 @click.option(
-    "--transport",
-    type=click.Choice(["stdio", "streamable-http"]),
-    default="stdio",
-    show_default=True,
-    help="How clients reach it.",
+    "--transport", type=click.Choice(["stdio", "streamable-http"]), default="stdio", help="How clients reach it."
 )
-@click.option("--host", default="127.0.0.1", show_default=True, help="Where HTTP listens; elsewhere needs a token.")
-@click.option("--port", default=8000, show_default=True, type=click.IntRange(1, 65_535), help="Of HTTP.")
+@click.option("--host", default="127.0.0.1", help="Where HTTP listens; elsewhere needs a token.")
+@click.option("--port", default=8000, type=click.IntRange(1, 65_535), help="Of HTTP.")
 @click.option(
     "--token",
     envvar="RECALL_MCP_TOKEN",
@@ -350,7 +334,6 @@ def mcp(opening: Opening, transport: str, host: str, port: int, token: str | Non
     STORE is a directory, made if absent, which is said on standard error. With stdio, an agent's client starts this
     command itself; with streamable-http it is at http://HOST:PORT/mcp.
     """
-    from recall_integrations.console.opening import is_store
     from recall_integrations.frameworks import mcp as server
 
     store, where = opening.place, parse_scope(opening.scope or "")

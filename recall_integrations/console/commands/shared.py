@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import wraps
@@ -15,8 +15,10 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
-from recall_integrations.console.opening import PLACE, Opening, Place
+from recall_integrations.console.opening import PLACE, Opening, Place, deferred_interrupt
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.observability.progress import Told, counted, telling
+from recall_integrations.text.shortening import plain
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -41,7 +43,6 @@ PRIVACY = click.option(
     "--privacy",
     type=click.Choice(["allow", "redact", "block"]),
     default="allow",
-    show_default=True,
     help="What may be seen: everything; personal data and secrets replaced; ids, refs and scores only.",
 )
 CONFIG = click.option(
@@ -146,12 +147,12 @@ def recall_options(k: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 def k_option(default: int, what: str = "How many hits.") -> Callable[[Any], Any]:
     """Return the option `-k`, or `--k`."""
-    return click.option("-k", "--k", default=default, show_default=True, type=click.IntRange(min=1), help=what)
+    return click.option("-k", "--k", default=default, type=click.IntRange(min=1), help=what)
 
 
 def seed_option(what: str) -> Callable[[Any], Any]:
     """Return the option `--seed`."""
-    return click.option("--seed", default=0, show_default=True, help=what)
+    return click.option("--seed", default=0, help=what)
 
 
 # -- reading them ------------------------------------------------------------------------------------------------------
@@ -246,27 +247,17 @@ def number_of(count: int, what: str) -> str:
     return f"{count:,} {what if count == 1 else several}"
 
 
-def line(text: str) -> str:
-    """Put a text of others on one line, without what would steer the terminal."""
-    from recall_integrations.text.shortening import plain
-
-    return plain(text)
+line = plain  # puts a text of others on one line, without what would steer the terminal
 
 
-@contextmanager
-def named_progress() -> Iterator[Callable[[str, int, int | None], None]]:
+def named_progress() -> AbstractContextManager[Told]:
     """Show the progress of several things; yield a function that is told a name, the number done, and the total."""
-    from recall_integrations.observability.progress import telling
-
-    with telling(not is_quiet()) as tell:
-        yield tell
+    return telling(not is_quiet())
 
 
 @contextmanager
-def steps() -> Iterator[Callable[[str, int, int | None], None]]:
+def steps() -> Iterator[Told]:
     """Do as `named_progress` does, and let Ctrl-C end the work between two steps."""
-    from recall_integrations.console.opening import deferred_interrupt
-
     with deferred_interrupt() as check, named_progress() as show:
 
         def advance(what: str, done: int, total: int | None) -> None:
@@ -276,13 +267,9 @@ def steps() -> Iterator[Callable[[str, int, int | None], None]]:
         yield advance
 
 
-@contextmanager
-def progress(what: str, total: int | None) -> Iterator[Callable[[int], None]]:
+def progress(what: str, total: int | None) -> AbstractContextManager[Callable[[int], None]]:
     """Show the progress of one thing; yield a function to call with the number of items done since."""
-    from recall_integrations.observability import progress as shown
-
-    with shown.counted(what, total, not is_quiet()) as advance:
-        yield advance
+    return counted(what, total, not is_quiet())
 
 
 def is_quiet() -> bool:

@@ -25,7 +25,7 @@ from recall_integrations.serving.routes.recalls import Run
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
-from recall_integrations.types import Filters, Scope
+from recall_integrations.types import Scope
 
 PARTS_MAX = 64  # recalls of one call, besides the whole one
 SCOPES_MAX = 500  # that are offered
@@ -166,7 +166,8 @@ def _browsing(routes: APIRouter, served: Served) -> None:
         skip: Annotated[int, Query(ge=0, le=SKIP_MAX)] = 0,
     ) -> Response:
         where, door = _where(served, caller, scope, privacy)
-        filters = _filters(types=type, actors=actor, entities=entity)
+        given = {"types": type, "actors": actor, "entities": entity}
+        filters = as_filters({name: [value] for name, value in given.items() if value} or None)
         first, last = moment(start or None, "start"), moment(end or None, "end")
         if first is not None and last is not None and first >= last:
             raise InvalidArgument("start must be before end. Choose another part of the time line.")
@@ -192,10 +193,6 @@ def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> t
     """Return the scope to read, and the privacy mode that its memories pass."""
     where = caller.where(parse_scope(scope) if scope else None)
     return where, Door(caller.mode(privacy), served.optimizer.config.privacy.compiled)
-
-
-def _filters(**given: str) -> Filters | None:
-    return as_filters({name: [value] for name, value in given.items() if value} or None)
 
 
 def _about(served: Served, caller: Caller) -> dict[str, Any]:

@@ -98,7 +98,6 @@ class Run:
         self.budget = Budget(asked.time_budget_ms, usual_ms, served.limits)
 
     def data(self, result: RecallResult) -> dict[str, Any]:
-        """Return the reply."""
         return result_data(result, self.scopes[0], self.asked.k, highlights=self.asked.highlights)
 
     def found_so_far(self, result: RecallResult) -> dict[str, Any]:
@@ -106,14 +105,12 @@ class Run:
         return self.data(result)
 
     def answer(self) -> dict[str, Any]:
-        """Recall, and return the reply."""
         try:
             return self.data(self.served.optimizer.recall(**self.arguments, time_budget_ms=self.budget.left_ms))
         except RecallError as e:
             raise self.problem(e) from None
 
     async def watched(self, watch: Told) -> RecallResult:
-        """Recall, and tell `watch` of each step."""
         return await self.served.optimizer.arecall(**self.arguments, time_budget_ms=self.budget.left_ms, watch=watch)
 
     def problem(self, error: RecallError) -> RecallError:
@@ -129,7 +126,6 @@ class Recorded(Run):
     """A recall whose result travels whole, as `delivery.travel` writes it."""
 
     def data(self, result: RecallResult) -> dict[str, Any]:
-        """Return the reply."""
         record, marks = packed_record(result), packed_marks(result)
         return {"format": FORMAT, "result": record, "marks": marks, "server": about_of(self.served)}
 
@@ -158,7 +154,6 @@ class Told:
         self._numbers = itertools.count(1) if numbers is None else numbers
 
     def begin(self, name: str, inputs: Mapping[str, Any]) -> Told:
-        """Begin a step inside of this one."""
         number = next(self._numbers)
         self._say("begin", {"step": number, "in": self._number, "name": name, "at_ms": self._at, "inputs": inputs})
         return Told(self._tell, self._loop, self._began, number, name, self._numbers)

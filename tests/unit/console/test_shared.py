@@ -46,7 +46,8 @@ def test_what_takes_long_is_shown_unless_somebody_wants_quiet(monkeypatch: pytes
             show("Vectors", 1, 4)
             advance(1)
 
-    monkeypatch.setattr(progress, "telling", telling)
+    for where in (progress, shared):
+        monkeypatch.setattr(where, "telling", telling)
     done = CliRunner().invoke(work, ["--quiet"] if quiet else [], catch_exceptions=False)
     assert done.exit_code == 0 and asked == [not quiet] * 2
 

@@ -223,5 +223,5 @@ def test_a_query_that_is_none_is_an_error(optimizer: QueryOptimizer) -> None:
 
 def test_every_part_has_a_name_for_people() -> None:
     for rule in RULES:
-        assert part_of(f"rule:{rule}", FEATURES, ARMS).label == RULES[rule]
+        assert part_of(f"rule:{rule}", FEATURES, ARMS).label == RULES[rule][0]
     assert part_of("feature:words", FEATURES, ARMS).label == "the query's words"

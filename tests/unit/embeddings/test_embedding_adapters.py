@@ -18,6 +18,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding, Embeddings
 from llama_index.core import MockEmbedding
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
+from recall_integrations.adapters import embedding as adapters
 from recall_integrations.adapters.embedding import PROBE, CallableAdapter, resolve_embedding
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding, bundled
@@ -134,12 +135,6 @@ def test_everything_else_is_refused(source: object, says: str) -> None:
         resolve_embedding(source)
 
 
-@pytest.mark.parametrize("size", [0, -1, True, 2.5, "8"])
-def test_batch_size_is_checked(size: Any) -> None:
-    with pytest.raises(InvalidArgument, match="batch_size"):
-        resolve_embedding(numbers, batch_size=size)
-
-
 def test_a_name_without_the_extra_says_which(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sentence_transformers", None)
     with pytest.raises(MissingExtra, match=r"recall-integrations\[sentence-transformers\]") as caught:
@@ -164,9 +159,10 @@ def test_no_framework_is_imported_for_a_callable() -> None:
 # -- frameworks ----------------------------------------------------------------------------------------------------
 
 
-def test_langchain_queries_and_documents_go_to_their_own_method() -> None:
+def test_langchain_queries_and_documents_go_to_their_own_method(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "BATCH_SIZE", 2)
     notes = Notes()
-    embedding = resolve_embedding(notes, batch_size=2)
+    embedding = resolve_embedding(notes)
     assert isinstance(embedding, Embedding)
     notes.calls.clear()
     assert embedding.embed_query("who?").tolist() == [1.0, 0.0, 0.0]
@@ -334,7 +330,6 @@ def _class(name: str, base: type = Embeddings, **fields: Any) -> Any:
 )
 def test_remoteness(source: object, remote: bool) -> None:
     assert resolve_embedding(source).remote is remote
-    assert resolve_embedding(source, remote=not remote).remote is (not remote)
 
 
 def test_a_callable_declares_remoteness() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_integrations.adapters import embedding as adapters
 from recall_integrations.adapters.embedding import SentenceTransformerAdapter, resolve_embedding
 from recall_integrations.errors import EmbeddingError
 
@@ -45,10 +46,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def embedding(folder: Path) -> Any:
-    return resolve_embedding(str(folder), batch_size=3)
+    return resolve_embedding(str(folder))
 
 
-def test_shapes(embedding: Any) -> None:
+def test_shapes(embedding: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(adapters, "BATCH_SIZE", 3)
     assert isinstance(embedding, SentenceTransformerAdapter)
     assert embedding.remote is False
     rows = embedding.embed_documents(["my dog", "the house by the sea", "cat", "ill"])

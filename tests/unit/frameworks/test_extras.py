@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import tomllib
 
-from recall_integrations.errors import InvalidArgument, MissingExtra
-from recall_integrations.frameworks import extra
+from recall_integrations.errors import InvalidArgument, MissingExtra, extra
 from recall_integrations.frameworks.given import optimizer_of
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -16,6 +16,7 @@ from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
+from recall_integrations.adapters import reranker as adapters
 from recall_integrations.adapters.reranker import CrossEncoderReranker, batches, resolve_reranker
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
 from recall_integrations.reranking.reranker import Reranker, RerankError, judge
@@ -261,9 +262,12 @@ def test_a_cross_encoder_is_loaded_once_by_many_threads(cross_encoders: type[Fak
     assert cross_encoders.loaded == 1
 
 
-def test_batches_hold_pairs_of_like_length_and_the_best_come_first(cross_encoders: type[FakeCrossEncoder]) -> None:
+def test_batches_hold_pairs_of_like_length_and_the_best_come_first(
+    cross_encoders: type[FakeCrossEncoder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "BATCH", 3)
     texts = ["x" * n for n in (90, 1, 80, 2, 70, 3)]
-    reranker = CrossEncoderReranker("some/model", batch_size=3)
+    reranker = CrossEncoderReranker("some/model")
     reranker.warm()
     cross_encoders.batches.clear()
     assert reranker.scores("q", texts) == [90, 1, 80, 2, 70, 3]
@@ -278,8 +282,11 @@ def test_batches_hold_each_pair_once(tokens: list[int], size: int) -> None:
     assert [min(batch) for batch in made] == sorted(min(batch) for batch in made)
 
 
-def test_a_cross_encoder_stops_before_the_batch_that_would_be_late(cross_encoders: type[FakeCrossEncoder]) -> None:
-    reranker = CrossEncoderReranker("some/model", batch_size=2)
+def test_a_cross_encoder_stops_before_the_batch_that_would_be_late(
+    cross_encoders: type[FakeCrossEncoder], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(adapters, "BATCH", 2)
+    reranker = CrossEncoderReranker("some/model")
     reranker.warm()
     texts = ["x" * 9, "x" * 9, "x" * 19, "x" * 19, "x" * 29, "x" * 29]  # 20, 40 and 60 seconds
     for seconds, scored in ((20, 2), (59, 2), (60, 4), (119, 4), (120, 6)):
@@ -305,12 +312,6 @@ def test_a_cross_encoder_with_several_labels_is_refused_when_it_is_loaded(
     with pytest.raises(RerankError, match="one output"):
         reranker.warm()
     assert not reranker.ready
-
-
-@pytest.mark.parametrize("size", [0, -1])
-def test_a_batch_holds_at_least_one(size: int) -> None:
-    with pytest.raises(InvalidArgument, match="batch_size"):
-        CrossEncoderReranker("some/model", batch_size=size)
 
 
 # -- under a deadline

@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from recall_integrations import errors
-from recall_integrations.serving.wire import Answer, Asked, Flow, Send, Wait, Wire, exchange
+from recall_integrations.serving.wire import Answer, Asked, Flow, Wire, exchange
 
 HERE = "http://127.0.0.1:8000"
 ASKED = Asked(method="POST", path="/recall", body=lambda left: {"left": round(left, 3)}, seconds=10.0)
@@ -41,15 +41,11 @@ def run(
     step = next(flow)
     try:
         while True:
-            if isinstance(step, Wait):
-                pauses.append(round(step.seconds, 3))
-                clock.now += step.seconds
-                step = flow.send(None)
-            else:
-                assert isinstance(step, Send)
-                sent.append(json.loads(step.content or b"{}"))
-                clock.now += 0.5
-                step = flow.send(next(left))
+            pauses += [round(step.pause, 3)] * (step.pause > 0)
+            clock.now += step.pause
+            sent.append(json.loads(step.content(clock()) or b"{}"))
+            clock.now += 0.5
+            step = flow.send(next(left))
     except StopIteration as done:
         return done.value, pauses, sent
     except errors.RecallError as e:
