@@ -11,6 +11,8 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 from functools import partial
@@ -368,48 +370,23 @@ def look_ahead(
     worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
     found = parts.catalog.extracted(memory.text for memory in memories)
     texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
-    with _Embedding(parts, texts) as embedding:
+    beside: Future[Vectors] | None = None
+    with ThreadPoolExecutor(1, "recall-embedding") as threads:  # the bundled model releases the interpreter meanwhile
+        if parts.asking.here and len(texts) >= BESIDE_MIN:
+            with suppress(RuntimeError):  # the process can start none
+                beside = threads.submit(_embedded, parts, texts)
         cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}
         told = {}
         if now is not None and parts.slots is not None:
             told = {id(memory): (memory, derived_from(memory, now, parts.slots)) for memory in memories}
-    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut, derived=told)
+    vectors = _embedded(parts, texts) if beside is None else beside.result()
+    return Ahead(vectors=vectors, found=found, worth=worth, cut=cut, derived=told)
 
 
-class _Embedding:
-    """Makes vectors while the caller does something else: the bundled model releases the interpreter meanwhile."""
-
-    def __init__(self, parts: StoreParts, texts: Sequence[str]) -> None:
-        self.vectors = Vectors()
-        self._parts, self._texts = parts, list(texts)
-        self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> _Embedding:
-        if self._parts.asking.here and len(self._texts) >= BESIDE_MIN:
-            thread = threading.Thread(target=self._run, name="recall-embedding", daemon=True)
-            try:
-                thread.start()
-                self._thread = thread
-            except RuntimeError:  # the process can start none
-                pass
-        if self._thread is None:
-            self._run()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-
-    def _run(self) -> None:
-        try:
-            if not self._parts.asking.here:
-                self._parts.settle()
-            made = self._parts.indexes.embed(self._texts)
-            self.vectors = Vectors(made=dict(zip(self._texts, made, strict=True)))
-        except EmbeddingError as e:
-            self.vectors = Vectors(error=e)
-        except BaseException as e:  # noqa: BLE001 - handed to the caller
-            self._failed = e
+def _embedded(parts: StoreParts, texts: list[str]) -> Vectors:
+    try:
+        if not parts.asking.here:
+            parts.settle()
+        return Vectors(made=dict(zip(texts, parts.indexes.embed(texts), strict=True)))
+    except EmbeddingError as e:
+        return Vectors(error=e)

@@ -13,7 +13,6 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 import time
 import weakref
 from collections import Counter, OrderedDict
@@ -463,8 +462,6 @@ class FactFilling:
         self._reader = weakref.ref(reader)
         self._all = Deadline.after(None)
         self._filling = Filling(self._step, self._failed)
-        self._lock = threading.Lock()
-        self._later: threading.Timer | None = None
 
     def wake(self) -> None:
         """Say that there may be something to read."""
@@ -477,13 +474,9 @@ class FactFilling:
     def stop(self) -> None:
         """Stop for good, without waiting for an answer that is under way."""
         self._all.cancel()
-        with self._lock:
-            if self._later is not None:
-                self._later.cancel()
         self._filling.stop(CLOSE_S)
 
     def _step(self) -> bool:
-
         reader = self._reader()
         if reader is None or self._all.over or self._filling.halted:
             return False
@@ -493,12 +486,8 @@ class FactFilling:
         return state == MORE
 
     def _wake_later(self, seconds: float) -> None:
-        with self._lock:
-            if self._later is not None:
-                self._later.cancel()
-            self._later = threading.Timer(seconds, self.wake)
-            self._later.daemon = True
-            self._later.start()
+        if not self._filling.hurried:  # who waits for the end does not wait for that
+            self._filling.wake(after=seconds)
 
     def _failed(self, error: BaseException) -> None:
         if not isinstance(error, StoreClosed) and not self._all.over:

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Engine
 
 from recall_integrations.database import schema
-from recall_integrations.database.connections import read
+from recall_integrations.database.sending import read
 from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.store.revisions import Revision, Revisions

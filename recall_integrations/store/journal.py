@@ -127,7 +127,7 @@ def append(
     connection: Connection, entries: Sequence[Change], applied: str | None = None, newest: Point | None = None
 ) -> Appended:
     """Write entries, oldest first, in the caller's transaction."""
-    newest, chained = newest or _newest(connection), []
+    newest, chained = newest or _newest(connection) or pruned(connection), []
     digest = newest.digest
     for e in entries:
         digest = digest_of(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
@@ -151,10 +151,10 @@ def _made(connection: Connection, name: str, seq: int) -> bool:
     return True
 
 
-def _newest(connection: Connection) -> Point:
+def _newest(connection: Connection) -> Point | None:
     c = schema.changes.c
     found = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
-    return pruned(connection) if found is None else Point(int(found.seq), found.digest)
+    return None if found is None else Point(int(found.seq), found.digest)
 
 
 def pruned(connection: Connection) -> Point:
@@ -206,13 +206,9 @@ def last_seq_asked(connection: Connection) -> Callable[[], int]:
 
 def reached(connection: Connection) -> tuple[Point, int]:
     """Return the last entry ever written, and the last entry whose vectors are made."""
-    c, at = schema.changes.c, schema.cursors.c
-    newest = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
+    at = schema.cursors.c
     made = connection.execute(select(at.seq).where(at.name == SEMANTIC)).scalar()
-    if newest is None:
-        head = Point(last_seq(connection), pruned(connection).digest)
-    else:
-        head = Point(int(newest.seq), newest.digest)
+    head = _newest(connection) or Point(last_seq(connection), pruned(connection).digest)
     return head, int(made or 0)
 
 

@@ -60,24 +60,23 @@ def check_name(index: str) -> str:
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
     """Check an index."""
-    return (_lexical if name == LEXICAL else _semantic)(connection, directory, contents)
+    try:
+        return (_lexical if name == LEXICAL else _semantic)(connection, directory, contents)
+    except IndexUnavailable as e:
+        return problem(check_name(name), str(e), REBUILD)
+    except (OSError, ValueError) as e:
+        return problem(check_name(name), f"It cannot be read: {e}.", REBUILD)
 
 
 def _lexical(connection: Connection, directory: Path, contents: Contents) -> Check:
     check, cursor = check_name(LEXICAL), journal.cursors(connection).get(LEXICAL, 0)
     there = [*contents.living, *(num for _, num in contents.unreadable)]
     wanted = np.unique(np.asarray([num for num in there if num <= cursor], dtype=np.int64))
-    try:
-        if len(wanted) or directory.exists():
-            _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
-            _compare(connection, directory, wanted, cursor)
-        behind = journal.last_seq(connection) - cursor
-    except IndexUnavailable as e:
-        return problem(check, str(e), REBUILD)
-    except (OSError, ValueError) as e:
-        return problem(check, f"It cannot be read: {e}.", REBUILD)
+    if len(wanted) or directory.exists():
+        _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
+        _compare(connection, directory, wanted, cursor)
     held = counted(len(wanted), "memory", "memories")
-    if behind:
+    if behind := journal.last_seq(connection) - cursor:
         says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
         return notice(check, says, LATER)
     return ok(check, f"It holds exactly the {held} that it should.")
@@ -86,17 +85,11 @@ def _lexical(connection: Connection, directory: Path, contents: Contents) -> Che
 def _semantic(connection: Connection, directory: Path, contents: Contents) -> Check:
     check = check_name(SEMANTIC)
     reached = max((until for _, until in contents.homes.values()), default=0)
-    try:
-        if reached or directory.exists():
-            _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
-        if reached and not (directory / index_files.SEAL).is_file():
-            _look_apart(connection, directory, contents)
-        behind = journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0)
-    except IndexUnavailable as e:
-        return problem(check, str(e), REBUILD)
-    except (OSError, ValueError) as e:
-        return problem(check, f"It cannot be read: {e}.", REBUILD)
-    if behind:
+    if reached or directory.exists():
+        _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
+    if reached and not (directory / index_files.SEAL).is_file():
+        _look_apart(connection, directory, contents)
+    if behind := journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0):
         return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
