@@ -62,22 +62,20 @@ def open_parts(
     A failure releases the directory again. Arguments and errors are those of `MemoryStore.open`.
     """
     server = _server_of(config, path)  # before anything is held: others can write meanwhile
-    held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
 
-        held = join(path, local, config.postgres)
+        directory: Held = join(path, local, config.postgres)
     elif local is not None:
         raise InvalidArgument("directory is for a store in a database; one in a directory keeps all of it there.")
     else:
-        held = hold(path)
-    directory = held
+        directory = hold(path)
     parts: StoreParts | None = None
     try:
-        if server is not None and held.tenant is not None:
+        if server is not None and directory.tenant is not None:
             raise ConfigError(
-                f"{held.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave out "
-                "`vectors.address`."
+                f"{directory.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave "
+                "out `vectors.address`."
             )
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
