@@ -30,11 +30,7 @@ SHARED = tuple(
 )
 SEMANTIC = "semantic"  # the cursor that a write moves
 WORTH = "cosine worth of "  # and those that begin so
-_ROWS = tuple(
-    name
-    for name, table in schema.metadata.tables.items()
-    if "scope_id" in table.c and name not in ("scopes", "changes")
-)
+_ROWS = tuple(table.name for table in schema.OF_SCOPES)
 OF_TENANTS = (*_ROWS, "scopes")  # tables of which a tenant sees a part of the rows
 _COUNTED = "version, memories"  # of a scope, which a write changes
 _MINE = "scope_id IN (SELECT s.scope_id FROM scopes s)"  # of whose rows a tenant sees its own

@@ -14,7 +14,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
-from recall_integrations.store.moving import TABLES, Place, digest, held, identity
+from recall_integrations.store.moving import Place, digest, held, identity
 
 SAMPLE = 20
 QUERY_WORDS = 8
@@ -120,7 +120,7 @@ def _versions(connection: Connection) -> dict[int, tuple[int, tuple[str, str, st
 
 def _compared(left: Connection, right: Connection, scope_id: int) -> tuple[int, list[str]]:
     count, said = 0, []
-    for table in TABLES:
+    for table in schema.OF_SCOPES:
         mine, theirs = digest(left, table, scope_id), digest(right, table, scope_id)
         count += mine.rows
         if mine != theirs and table is not BY_RECALLS:

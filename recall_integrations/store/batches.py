@@ -297,7 +297,7 @@ class Batches:
         parts = self._parts
         newest = parts.followed.newest(parts.next_seq)
         made = self._parts_of(connection, batches, scopes)
-        tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in _IN_ORDER}
+        tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in schema.OF_SCOPES}
         stems: dict[int, Sequence[str]] = {}
         placed = [
             rows.positions(connection, part.scope_id, part.batch.memories, part.batch.ids, part.replaced)
@@ -389,16 +389,3 @@ class Batches:
             found.update(part.batch.known.found)
         items = [item for part in parts for item in part.numbered]
         return self._parts.catalog.rows_for(scope_id, items, found)
-
-
-# Tables whose rows are inserted, in this order.
-_IN_ORDER = (
-    schema.memories,
-    schema.words,
-    schema.facts,
-    schema.told_times,
-    schema.vectors,
-    schema.entities,
-    schema.mentions,
-    schema.edges,
-)

@@ -15,11 +15,12 @@ import json
 import logging
 import time
 import weakref
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from cachetools import LRUCache
 from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
@@ -177,7 +178,7 @@ class FactReader:
         self._size = BATCH
         self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
-        self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
+        self._kept: LRUCache[bytes, Sequence[Said]] = LRUCache(KEPT_MAX)
         self._patterns = config.privacy.compiled
         self._warned = ""
 
@@ -330,7 +331,7 @@ class FactReader:
         for n, message in enumerate(batch.asked, 1):
             if n in answers.claims:
                 said[message.num] = self._believed(message, answers.claims[n], tally.refused)
-                self._keep(batch.keys[message.num], said[message.num])
+                self._kept[batch.keys[message.num]] = said[message.num]
         asked = {message.num for message in batch.asked}
         reused = [one for one in batch.messages if one.num not in asked]
         for message in reused:
@@ -389,11 +390,6 @@ class FactReader:
             return self._budget.left_s(connection)
 
     # -- small things ------------------------------------------------------------------------------------------------
-
-    def _keep(self, key: bytes, said: Sequence[Said]) -> None:
-        self._kept[key] = said
-        while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
 
     def _spend(self, *, calls: int = 0, chars: int = 0) -> None:
         with self._parts.write_lock:

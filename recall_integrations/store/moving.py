@@ -40,10 +40,6 @@ from recall_integrations.store.renewal import COMPACTED
 Place = str | os.PathLike[str]
 
 AT_ONCE = 2_000  # rows
-TABLES: tuple[Table, ...] = (
-    *(schema.memories, schema.words, schema.told_times, schema.vectors, schema.facts, schema.facts_read),
-    *(schema.mentions, schema.edges, schema.entities, schema.aliases, schema.languages, schema.judged),
-)
 # Of one engine or one directory, and made by the target itself.
 _OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
 _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
@@ -146,7 +142,7 @@ def _copy_scopes(source: Held, target: Held, tell: Told, stopped: Callable[[], N
     for scope_id in sorted(changed, key=lambda one: (one in wanted, one)):
         with source.engine.connect() as left:
             scope = left.execute(select(schema.scopes).where(schema.scopes.c.scope_id == scope_id)).mappings().first()
-            for table in TABLES:
+            for table in schema.OF_SCOPES:
                 stopped()
                 copied(left, target, table, table.c.scope_id == scope_id)
         with target.engine.begin() as right:

@@ -141,9 +141,6 @@ class Removing:
 
 FORGET_BATCH = 1_000  # memories per transaction
 
-# What a scope has besides its memories.
-_NAMES = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.languages, schema.judged)
-
 
 class Forgetting:
     """Forgets memories, one transaction a batch: a caller who was stopped forgets the rest by asking again."""
@@ -239,7 +236,7 @@ class Forgetting:
                     if connection.execute(select(func.count()).where(m.scope_id == scope_id)).scalar_one():
                         return
                     gone = 0
-                    for table in _NAMES:
+                    for table in schema.OF_SCOPES:
                         gone += connection.execute(delete(table).where(table.c.scope_id == scope_id)).rowcount
                     if gone:
                         put_meta(connection, OWED, "1")  # no entry of the journal names removed names

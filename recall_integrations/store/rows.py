@@ -21,25 +21,9 @@ _COUNTED = (
     .where(_S.scope_id == bindparam("which"))
     .values(version=_S.version + bindparam("writes"), memories=_S.memories + bindparam("added"))
 )
-_OF_MEMORIES = (
-    schema.memories,
-    schema.words,
-    schema.vectors,
-    schema.mentions,
-    schema.edges,
-    schema.facts,
-    schema.facts_read,
-    schema.told_times,
-)
-_OF_SCOPES = (
-    schema.scopes,
-    schema.aliases,
-    schema.languages,
-    schema.judged,
-)
 _ONE_REMOVED = [
     delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))
-    for table in _OF_MEMORIES
+    for table in schema.OF_MEMORIES
 ]
 _M = schema.memories.c
 _FOUND = select(_M.id, _M.num, _M.thread, _M.position).where(
@@ -89,7 +73,7 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
     home = connection.execute(select(schema.scopes.c.vector_home).where(schema.scopes.c.scope_id == scope_id)).scalar()
     homes.leave(connection, [] if home is None else [home])
-    for table in _OF_SCOPES:
+    for table in (*schema.OF_SCOPES, schema.scopes):
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 
@@ -126,7 +110,7 @@ def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
                 send(connection, statement, {"which": scope_id, "one": num})
         return
     for part in in_parts(nums):
-        for table in _OF_MEMORIES:
+        for table in schema.OF_MEMORIES:
             connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
 
 
