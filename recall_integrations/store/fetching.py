@@ -29,7 +29,6 @@ from recall_integrations.types.roles import Role, role_of
 
 _TYPES = {t.value: t for t in MemoryType}
 _ROLES = {r.value: r for r in Role}
-_scan: Callable[[str, int], tuple[Any, int]] = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _COLUMNS = (
     *("num", "id", "text", "type", "actor", "role", "channel", "event_at", "created_at", "expires_at"),
     *("importance", "thread", "position", "entities", "relations", "refs", "metadata"),
@@ -109,12 +108,12 @@ def _memory(row: Sequence[Any]) -> Memory:
             from_micros(created_at),
             None if expires_at is None else _end(expires_at),
             importance,
-            () if entities == "[]" else tuple(_decoded(entities)),
-            () if relations == "[]" else tuple([_relation(*r) for r in _decoded(relations)]),
+            () if entities == "[]" else tuple(json.loads(entities)),
+            () if relations == "[]" else tuple([_relation(*r) for r in json.loads(relations)]),
             thread,
             position,
-            () if refs == "[]" else tuple(_decoded(refs)),
-            {} if metadata == "{}" else dict(_decoded(metadata).items()),
+            () if refs == "[]" else tuple(json.loads(refs)),
+            {} if metadata == "{}" else dict(json.loads(metadata).items()),
         )
     )
 
@@ -128,15 +127,6 @@ def _end(value: Any) -> datetime:
 @lru_cache(maxsize=1_024)  # they are checked when they are made, and the same come again
 def _relation(*values: Any) -> Relation:
     return Relation(*values)
-
-
-def _decoded(text: str) -> Any:
-    """Decode JSON, in half the time of `json.loads` for a text without spaces around it, as they are written."""
-    try:
-        value, end = _scan(text, 0)
-    except (StopIteration, TypeError):
-        return json.loads(text)  # raises with the reason
-    return value if end == len(text) else json.loads(text)
 
 
 KEPT_BYTES = 4_000_000  # some 4,000 memories of a chat

@@ -93,6 +93,8 @@ class Indexes:
             if served is None
             else served(self.note)
         )
+        self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
+        self.settle = self.collections.settle
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
@@ -228,23 +230,6 @@ class Indexes:
             query = select(func.count()).select_from(table).where(table.c.num <= cursor)
             return int(connection.execute(query).scalar_one())
 
-    @property
-    def loaded(self) -> bool:
-        """True if Chroma has been loaded."""
-        return self.collections.loaded
-
-    def home_of(self, scope_id: int) -> str:
-        """Return the Chroma collection that holds a scope's vectors; empty = it has none."""
-        return self.collections.home_of(scope_id)
-
-    def home_until(self, scope_id: int) -> int:
-        """Return the highest number in a scope's collection; 0 = none. Later ones have to be scanned."""
-        return self.collections.home_until(scope_id)
-
-    def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the collections hold every vector; say whether that is so within `timeout` seconds."""
-        return self.collections.settle(timeout)
-
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal those that were closed in order."""
         self.owed.close()
@@ -326,19 +311,15 @@ class Indexes:
             return False
         try:
             if self.owed.any and not self._closed:
-                self._caught_up()
+                self.catch_up()
+        except BaseException as e:
+            mapped = self._mapped(e)
+            if mapped is None:
+                raise
+            raise mapped from e
         finally:
             self._write_lock.release()
         return True
-
-    def _caught_up(self) -> None:
-        try:
-            self.catch_up()
-        except BaseException as e:
-            mapped = self._mapped(e)
-            if mapped is None or mapped is e:
-                raise
-            raise mapped from e
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply the journal beyond each cursor. An index that fails stays behind and is named in `lag`.

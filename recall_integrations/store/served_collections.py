@@ -151,11 +151,6 @@ class ServedCollections(CollectionsBase):
         """The index of neighbours: this object."""
         return self
 
-    @property
-    def loaded(self) -> bool:
-        """True if the server was asked anything."""
-        return self._server.opened
-
     def health(self) -> tuple[Health, ...]:
         """Return the health of the server; nothing if it was never asked."""
         return (self._server.health(),) if self._server.opened else ()

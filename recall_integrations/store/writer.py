@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -58,15 +58,12 @@ class Writer:
         with parts.errors():
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
-        with parts.write_lock, parts.errors():
-            later = self._flush_later()  # the write may skip messages that others have just written
+        with self._turn():  # the write may skip messages that others have just written
             named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
             written = self.write_all(
                 scope, named, chat, progress=progress, batch_size=batch_size, total=len(named), ahead=ahead
             )
-        with parts.errors():
-            parts.directory.flush(later)
         self._caught_up(ahead)
         return written
 
@@ -127,7 +124,7 @@ class Writer:
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         given = Batch(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
         if ahead is not None:  # the turn is held, and may be lost: its holder decides
-            return self._write_in_turn(given, None)
+            return self._write_in_turn([given], None, measured=False)[0]
         alone = [parts.write_lock.mine or self._line.has_me]
 
         def write() -> list[str]:
@@ -145,20 +142,20 @@ class Writer:
         return written
 
     def _write_alone(self, given: Batch) -> list[str]:
+        with self._turn() as later:
+            return self._write_in_turn([given], later)[0]
+
+    @contextmanager
+    def _turn(self) -> Iterator[Flush | None]:
+        """Hold a turn; yield the flush to wait for after it, also for earlier entries, maybe just written by others."""
         parts = self._parts
         with parts.write_lock, parts.errors():
-            later = self._flush_later()
-            written = self._write_in_turn(given, later, measured=True)
+            later = parts.directory.flush_later()
+            if later is not None:
+                later.upto = parts.followed.head
+            yield later
         with parts.errors():
             parts.directory.flush(later)
-        return written
-
-    def _flush_later(self) -> Flush | None:
-        """Return the flush to wait for after this turn, also for earlier entries, maybe just written by others."""
-        later = self._parts.directory.flush_later()
-        if later is not None:
-            later.upto = self._parts.followed.head
-        return later
 
     def _goes_with_others(self, given: Batch) -> bool:
         """Say whether a batch may share a transaction with others: large ones are copied in."""
@@ -170,25 +167,18 @@ class Writer:
 
     def _lead(self, take: Callable[[], Sequence[Asked]]) -> None:
         """Write the batches in the line, in one turn."""
-        parts = self._parts
-        with parts.write_lock, parts.errors():
-            later = self._flush_later()
+        with self._turn() as later:
             asked = take()
-            if len(asked) == 1:
-                asked[0].is_done(self._write_in_turn(asked[0].request, later, measured=True))
-            elif not self._written_together(asked, later):
+            if len(asked) == 1 or not self._written_together(asked, later):
                 self._write_one_by_one(asked, later)
-        with parts.errors():
-            parts.directory.flush(later)
 
     def _written_together(self, asked: Sequence[Asked], later: Flush | None) -> bool:
         """Write all in one transaction; say whether that worked. A failure leaves nothing of them."""
-        parts = self._parts
-        parts.check_open()
+        self._parts.check_open()
         if not all(self._goes_with_others(one.request) for one in asked):  # not any more
             return False
         try:
-            for one, ids in zip(asked, self._write_some([one.request for one in asked], later), strict=True):
+            for one, ids in zip(asked, self._write_in_turn([one.request for one in asked], later), strict=True):
                 one.is_done(ids)
         except Exception as e:
             if _lost(e):  # maybe with the turn: each is tried again
@@ -201,35 +191,28 @@ class Writer:
         """Write each in a transaction of its own, with its own error."""
         for one in asked:
             try:
-                with self._parts.errors():
-                    one.is_done(self._write_in_turn(one.request, later, measured=True))
+                one.is_done(self._write_in_turn([one.request], later)[0])
             except Exception as e:  # noqa: PERF203 - it is its caller's
                 one.has_failed(e)
                 if _lost(e):
                     raise
 
-    def _write_in_turn(self, given: Batch, later: Flush | None, *, measured: bool = False) -> list[str]:
-        """Store a batch under the write lock, without the memories that are stored already."""
+    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None, *, measured: bool = True) -> list[list[str]]:
+        """Store batches in one transaction, without the memories that are stored already; return the ids of each.
+
+        `measured`: whether a worth of cosines was measured for them alone, and is forgotten where nothing is written.
+        """
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
-            batch, answer = self._chosen(given)
-            worth = given.known.worth
-            if not batch.memories:
-                if measured:
-                    with parts.revisions.writing(None) if worth else nullcontext():
-                        parts.worth.forget(worth)
-                return answer
-            # A write that is repeated after an unknown result may wait for the disk later.
-            self._commit([batch], later if given.chat.on_duplicate == KEEP else None)
-        return answer
-
-    def _write_some(self, given: Sequence[Batch], later: Flush | None) -> list[list[str]]:
-        """Store batches in one transaction, under the write lock; return the ids of each."""
-        chosen = [self._chosen(one) for one in given]
-        batches = [batch for batch, _ in chosen if batch.memories]
-        if batches:
-            self._commit(batches, later)
+            chosen = [self._chosen(one) for one in given]
+            worth = [language for one in given for language in one.known.worth]
+            if batches := [batch for batch, _ in chosen if batch.memories]:
+                # A write that is repeated after an unknown result may wait for the disk later.
+                self._commit(batches, later if given[0].chat.on_duplicate == KEEP else None)
+            elif worth and measured:
+                with parts.revisions.writing(None):
+                    parts.worth.forget(worth)
         return [answer for _, answer in chosen]
 
     def _chosen(self, given: Batch) -> tuple[Batch, list[str]]:
