@@ -101,6 +101,18 @@ def connection_class() -> Any:
     return Waiting
 
 
+@contextmanager
+def translated(mapped: Callable[[BaseException], BaseException | None]) -> Iterator[None]:
+    """Raise what `mapped` makes of an error inside the block, with the error as cause; `None` leaves it as it is."""
+    try:
+        yield
+    except BaseException as e:
+        made = mapped(e)
+        if made is None:
+            raise
+        raise made from e
+
+
 class _Over(Exception):
     """The time is over."""
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from recall_integrations.database import schema
@@ -56,6 +58,16 @@ def put_meta(connection: Connection, key: str, value: str) -> None:
     row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
     if not connection.execute(row).rowcount:
         connection.execute(insert(schema.meta).values(key=key, value=value))
+
+
+def version_in(connection: Connection, tables: Set[str], refusal: str) -> int:
+    """Return the version of the tables; 0 = there are none. Raise with `refusal` where they are somebody else's."""
+    if not tables:
+        return 0
+    found = get_meta(connection, "schema_version") if {schema.meta.name, schema.memories.name} <= tables else None
+    if found is None or not str(found).isdecimal():
+        raise StoreVersionError(refusal)
+    return int(found)
 
 
 def check_version(version: str | int | None, store: str) -> None:

@@ -62,7 +62,6 @@ class Watch:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def now(self) -> Reached:
-        """Return what is committed; as `version`."""
         return Reached(self.version())
 
     turn_began = turn_ends = now
@@ -298,7 +297,6 @@ class WriteLock(AdvisoryLock):
         self._flushes: list[Flush] = []  # of this turn
 
     def acquire(self, timeout: float) -> bool:
-        """Wait at most so many seconds for the lock; say whether this node has it."""
         self._held = True  # an interrupt may come at any place
         # In a snapshot of its own, taken when the lock was had. Before the first turn is over there may be no tables.
         said = self._had(timeout, _COMMITTED) if self._made else self._had(timeout)
@@ -395,11 +393,9 @@ class Committed:
         return self.now().version
 
     def now(self) -> Reached:
-        """Return what is committed."""
         return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:
-        """Return what is committed at the beginning of a turn to write."""
         return self._lock.begun() or self.now()
 
     def turn_ends(self) -> Reached:
@@ -407,5 +403,4 @@ class Committed:
         return self._lock.give_back() or self.now()
 
     def close(self) -> None:
-        """End the connection."""
         self._outside.close()

@@ -98,11 +98,9 @@ class AskedEmbedding:
 
     @property
     def remote(self) -> bool:
-        """True if a call leaves the machine."""
         return self.source.remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it."""
         if len(texts) <= PIECE or self.here:
             return self._asked(lambda: self.source.embed_documents(texts))
         pieces = [texts[i : i + PIECE] for i in range(0, len(texts), PIECE)]
@@ -113,7 +111,6 @@ class AskedEmbedding:
             raise EmbeddingError(f"The embedding must return vectors of equal length: {e}.") from e
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query: shape `(dimensions,)`. Raises as `embed_documents`."""
         return self._asked(lambda: self.source.embed_query(text))
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:
@@ -160,7 +157,6 @@ class CosineWorth:
         self._bundled = isinstance(embedding, StaticEmbedding)
         self.measures = not (self._bundled or costly)
         self._known: dict[str, float] = {}
-        self._written: dict[str, int] = {}  # counts of the scope that is being written to, with this write
         self._noted: dict[tuple[int, str], int] = {}  # by scope and language
         self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
         self._tried: set[str] = set()
@@ -262,7 +258,7 @@ class CosineWorth:
         more: bool = False,
     ) -> None:
         """Note measured factors, and count the texts that are written to a scope, in the caller's transaction."""
-        self._written = self._counted(scope_id, texts) if self.measures else {}
+        written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
@@ -270,7 +266,7 @@ class CosineWorth:
             self._before = {}
         if scope_id is None:
             return
-        for language, count in sorted(self._written.items()):
+        for language, count in sorted(written.items()):
             put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
             self._before.setdefault((scope_id, language), self._noted.get((scope_id, language), 0))
             self._noted[scope_id, language] = count
@@ -281,7 +277,7 @@ class CosineWorth:
             self._known.pop(language, None)
             self._tried.discard(language)
         self._noted.update(self._before)
-        self._before, self._written = {}, {}
+        self._before = {}
 
     def again(self) -> None:
         """Try failed languages again."""

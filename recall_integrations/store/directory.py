@@ -12,17 +12,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import Connection, Engine, inspect
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
-from recall_integrations.database.meta import check_version, put_meta
+from recall_integrations.database.meta import check_version, put_meta, version_in
 from recall_integrations.database.turns import Watch
 from recall_integrations.errors import (
     RecallError,
@@ -30,7 +28,6 @@ from recall_integrations.errors import (
     StoreCorrupt,
     StoreLocked,
     StorePathError,
-    StoreVersionError,
 )
 from recall_integrations.records import record
 from recall_integrations.store import entities
@@ -302,33 +299,13 @@ def make_ready(engine: Engine) -> None:
 
 def version_of(engine: Engine) -> int:
     """Read the version of the tables; 0 for an empty database."""
+    refusal = f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory."
     with engine.connect() as connection:
-        tables = set(inspect(connection).get_table_names())
-        if not tables:
-            return 0
-        row = None
-        if {schema.meta.name, schema.memories.name} <= tables:
-            row = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")).first()
-    if row is None or not str(row[0]).isdecimal():
-        raise StoreVersionError(
-            f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory. "
-            "Nothing was changed."
-        )
-    return int(row[0])
+        there = set(inspect(connection).get_table_names())
+        return version_in(connection, there, f"{refusal} Nothing was changed.")
 
 
 def _make_tables(connection: Connection) -> None:
-    for statement in _table_statements():
-        connection.exec_driver_sql(statement)
+    schema.metadata.create_all(connection, checkfirst=False)
     entities.make_key(connection)
     put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
-
-
-@cache
-def _table_statements() -> tuple[str, ...]:
-    """Return the statements that make all tables and indexes in SQLite; rendering takes longer than they do."""
-    made: list[str] = []
-    dialect = sqlite.dialect()
-    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
-    schema.metadata.create_all(engine, checkfirst=False)
-    return tuple(made)

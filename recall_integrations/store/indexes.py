@@ -20,6 +20,7 @@ from sqlalchemy import Engine, Row, Table, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
 from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.sending import insert_rows
@@ -311,12 +312,8 @@ class Indexes:
             return False
         try:
             if self.owed.any and not self._closed:
-                self.catch_up()
-        except BaseException as e:
-            mapped = self._mapped(e)
-            if mapped is None:
-                raise
-            raise mapped from e
+                with translated(self._mapped):
+                    self.catch_up()
         finally:
             self._write_lock.release()
         return True

@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +23,11 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, s
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
 from recall_integrations.database.meta import check_version, get_meta, put_meta
 from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import insert_rows
-from recall_integrations.errors import InvalidArgument, StorePathError
+from recall_integrations.errors import InvalidArgument, RecallError, StorePathError
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
@@ -285,15 +286,12 @@ def _same_place(source: Held, target: Place) -> bool:
     return Path(given).resolve() == source.path.resolve()
 
 
-@contextmanager
-def _errors(*ends: Held) -> Iterator[None]:
+def _errors(*ends: Held) -> AbstractContextManager[None]:
     """Translate errors of a database into those of this package, with its name."""
-    try:
-        yield
-    except SQLAlchemyError as e:
-        given = e.orig if isinstance(e, DBAPIError) else None
+
+    def mapped(error: BaseException) -> RecallError | None:
+        given = error.orig if isinstance(error, DBAPIError) else None
         own = (one for one in ends if isinstance(given, one.engine.dialect.loaded_dbapi.Error))
-        mapped = next(own, ends[-1]).mapped(e)
-        if mapped is None:
-            raise
-        raise mapped from e
+        return next(own, ends[-1]).mapped(error) if isinstance(error, SQLAlchemyError) else None
+
+    return translated(mapped)

@@ -54,7 +54,7 @@ class Listed(list[Memory]):
 
 
 class Reader:
-    """Reads the record, and scopes of any size page by page. Threads may share one."""
+    """Reads the record, and scopes of any size page by page: see `MemoryStore`. Threads may share one."""
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
@@ -72,7 +72,6 @@ class Reader:
         return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget), parts.facts.get)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Read memories by num; absent ones are left out."""
         recent = self._recent
         revision = recent.revision(scope_id)
         found = recent.get(scope_id, nums, revision)
@@ -101,25 +100,21 @@ class Reader:
         self.let_go()
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Return the mask of rows that meet the filters, or `None` for all."""
         if not filters:
             return None
         with self._parts.errors():
             return self.filtering.mask(view, filters, now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Say whether the mask is quick enough for a recall."""
         return not filters or self.filtering.ready(view, filters)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
-        """List the metadata keys of filters that no memory of the scope has."""
         if not filters:
             return []
         with self._parts.errors():
             return self.filtering.absent(view, filters)
 
     def languages(self, scope_id: int) -> Spoken:
-        """Return the languages of the scope; read once after each write to it."""
         version = self._parts.version(scope_id)
         kept = self._languages.get(scope_id)
         if kept is None or kept[0] != version:
@@ -130,14 +125,12 @@ class Reader:
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:
-        """Count the memories of the scope with this number."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
             return held - self._parts.expiry.left(scope_id)
 
     def scopes(self) -> list[tuple[Scope, int]]:
-        """List all scopes with their number of memories, in the order they were made."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             rows = connection.execute(select(s).order_by(s.c.scope_id)).all()
@@ -145,11 +138,9 @@ class Reader:
             return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories) - left(r.scope_id)) for r in rows]
 
     def hydration(self) -> dict[str, int]:
-        """Count cached and read memories: see `MemoryStore.hydration`."""
         return {"hits": self._recent.hits, "misses": self._recent.misses}
 
     def figures(self) -> dict[str, Any]:
-        """Return the cheap numbers: see `MemoryStore.figures`."""
         parts, s = self._parts, schema.scopes
         with parts.errors(), parts.engine.connect() as connection:
             counted = select(func.count(), func.coalesce(func.sum(s.c.memories), 0))
@@ -165,7 +156,6 @@ class Reader:
         }
 
     def stats(self) -> dict[str, Any]:
-        """Return all numbers: see `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
         with parts.errors(), parts.engine.connect() as connection:
             by_kind = select(m.c.type, func.count()).group_by(m.c.type).order_by(m.c.type)
@@ -241,7 +231,6 @@ class Reader:
             return list(connection.execute(query.limit(limit) if limit is not None else query).scalars())
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
-        """Count the memories of each type in each scope, in the order in which the scopes were made."""
         parts, m = self._parts, schema.memories.c
         query = select(m.scope_id, m.type, func.count()).group_by(m.scope_id, m.type).order_by(m.scope_id, m.type)
         if not parts.expiry.none:

@@ -122,7 +122,6 @@ class ServedCollections(CollectionsBase):
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
     def home_of(self, scope_id: int) -> str:
-        """Return the collection of a scope; `NO_HOME` = it has none."""
         return self._home(scope_id).name
 
     def home_until(self, scope_id: int) -> int:
@@ -133,7 +132,6 @@ class ServedCollections(CollectionsBase):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling."""
         end = time.monotonic() + seconds
         try:
             if home not in self._proven:
@@ -148,11 +146,9 @@ class ServedCollections(CollectionsBase):
 
     @property
     def index(self) -> ServedCollections:
-        """The index of neighbours: this object."""
         return self
 
     def health(self) -> tuple[Health, ...]:
-        """Return the health of the server; nothing if it was never asked."""
         return (self._server.health(),) if self._server.opened else ()
 
     def _reached(self, connection: Connection) -> dict[int, int]:

@@ -56,7 +56,6 @@ class OfFile:
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken."""
         try:
             self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
         except Timeout:
@@ -67,7 +66,6 @@ class OfFile:
         return True
 
     def release(self) -> None:
-        """Release the lock."""
         self._lock.release()
 
 
@@ -101,7 +99,6 @@ class WriteTurn:
         self.begun = self.ending = _nothing
 
     def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the turn; say whether it was taken."""
         timeout = timeout if blocking else 0.0
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):
@@ -139,7 +136,6 @@ class WriteTurn:
         return True
 
     def release(self) -> None:
-        """Release the turn, once for each time that it was taken."""
         try:
             if self._depth == 1 and self._outer is not None:
                 try:

@@ -81,7 +81,6 @@ class Noted:
         return vector
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Raise `EmbeddingError`."""
         raise EmbeddingError(f"The store was made with the embedding {self.fingerprint!r}, which is not at hand.")
 
 
