@@ -218,7 +218,6 @@ class Written:
     entities: EntityRows  # rows that go into memory once they are committed
     spoke: Set[str]  # languages with tables that occur in the texts
     appended: Appended  # all entries of the transaction
-    added: int  # number of memories that the scope has gained
 
     @property
     def embedded(self) -> bool:
@@ -336,7 +335,6 @@ class Batches:
                     entities=entities[scope_id],
                     spoke=spoke[scope_id].intersection(READ),
                     appended=appended,
-                    added=added,
                 )
             )
         return found

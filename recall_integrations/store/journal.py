@@ -212,14 +212,6 @@ def reached(connection: Connection) -> tuple[Point, int]:
     return head, int(made or 0)
 
 
-def continues(connection: Connection, known: Point) -> bool:
-    """Say whether the journal goes on from an entry that was read before.
-
-    It does not if a backup was put back, a replica took over that lacked entries, or later entries were pruned.
-    """
-    return not known.seq or point(connection, known.seq) == known
-
-
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     """Read the entries after a cursor, oldest first."""
     with engine.connect() as connection:
@@ -298,7 +290,7 @@ def prune(connection: Connection, keep_after: int) -> None:
 def prune_old(connection: Connection, keep: int) -> None:
     """Drop all but the newest entries, while others read along.
 
-    A reader behind the kept entries begins anew (`continues`), so `keep` exceeds the lag of any reader.
+    A reader behind the kept entries begins anew (`store/following.py`), so `keep` exceeds the lag of any reader.
     """
     upto = last_seq(connection) - keep
     if upto > pruned(connection).seq:

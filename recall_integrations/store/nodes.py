@@ -43,7 +43,6 @@ from recall_integrations.database.turns import (
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
 from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held
-from recall_integrations.store.journal import Point
 from recall_integrations.store.learned_files import TAKEN
 from recall_integrations.store.turns import WriteTurn
 
@@ -87,12 +86,6 @@ class LearnedRows:
 
     def __init__(self, engine: Engine, tenant: str | None = None) -> None:
         self._engine, self._tenant = engine, tenant
-
-    def any(self) -> bool:
-        key = schema.meta.c.key
-        with mapped_errors(self._engine), self._engine.connect() as connection:
-            found = connection.execute(select(key).where(_under(LEARNED)).limit(1)).scalar()
-        return found is not None
 
     def sign(self, name: str, of: str) -> object | None:
         """Return a digest of the text; `None` where there is none."""
@@ -207,7 +200,8 @@ class Node(Held):
             return
         with mapped_errors(self.engine), self.engine.connect() as connection:
             asked = connection.execution_options(isolation_level="AUTOCOMMIT")
-            there = journal.continues(asked, Point(*later.upto))
+            # Not where a backup was put back, or a replica took over that lacked entries.
+            there = journal.point(asked, later.upto[0]) == later.upto
             if there:
                 asked.exec_driver_sql(FLUSH)
         if not there:
