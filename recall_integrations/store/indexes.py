@@ -33,8 +33,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
-from recall_integrations.store.collections import Collections, quiet_close
-from recall_integrations.store.collections_base import Progress
+from recall_integrations.store.collections import Collections, Progress, quiet_close
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change

@@ -39,7 +39,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
 from recall_integrations.store import homes, journal
-from recall_integrations.store.collections_base import (
+from recall_integrations.store.collections import (
     CLOSE_S,
     LEAVES,
     SLICE,

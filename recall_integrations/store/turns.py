@@ -11,6 +11,7 @@ import os
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -204,27 +205,20 @@ class InUse:
     """Counts the calls under way, by thread. Threads share it. A `with` block counts as one call more."""
 
     def __init__(self) -> None:
-        # Every recall takes the lock itself, twice: going through a condition takes twice as long.
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self._by_thread: dict[int, int] = {}
-        self._waiting = 0
+        self._changed = threading.Condition()
+        self._by_thread: Counter[int] = Counter()
 
     def __enter__(self) -> None:
-        me = threading.get_ident()
-        with self._lock:
-            self._by_thread[me] = self._by_thread.get(me, 0) + 1
+        with self._changed:
+            self._by_thread[threading.get_ident()] += 1
 
     def __exit__(self, *_: object) -> None:
         me = threading.get_ident()
-        with self._lock:
-            left = self._by_thread[me] - 1
-            if left:
-                self._by_thread[me] = left
-            else:
+        with self._changed:
+            self._by_thread[me] -= 1
+            if not self._by_thread[me]:
                 del self._by_thread[me]
-                if self._waiting:
-                    self._changed.notify_all()
+                self._changed.notify_all()
 
     @property
     def mine(self) -> bool:
@@ -235,8 +229,4 @@ class InUse:
         """Wait until no other thread has a call under way, or the time is over; say whether none has."""
         me = threading.get_ident()
         with self._changed:
-            self._waiting += 1
-            try:
-                return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
-            finally:
-                self._waiting -= 1
+            return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
