@@ -29,7 +29,7 @@ from recall_integrations.indexes.times import has_ended, to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.store import rows
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Memory, Scope, says_the_same
 from recall_integrations.types.roles import Role
 
 if TYPE_CHECKING:
@@ -328,7 +328,6 @@ def _digest(memory: Memory) -> str:
 
 
 ONCE_BATCH = 500
-COMPARED = ("text", "type", "actor", "role", "channel", "event_at", "expires_at", "thread", "refs", "metadata")
 
 
 def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None) -> int:
@@ -343,7 +342,7 @@ def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope |
         batch = named[begin : begin + ONCE_BATCH]
         scope_id = store.scope_id(scope or Scope())
         there = {} if scope_id is None else store.fetch_ids(scope_id, [memory.id or "" for memory in batch])
-        new = [memory for memory in batch if not _same(memory, there.get(memory.id or ""))]
+        new = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
         written += len(store.remember_many(new, scope=scope)) if new else 0
     return written
 
@@ -359,9 +358,3 @@ def _named_once(memories: Iterable[Memory]) -> list[Memory]:
             memory = replace(memory, id=code if given[code] == 1 else f"{code}-{given[code]}")  # noqa: PLW2901
         named.append(memory)
     return named
-
-
-def _same(memory: Memory, there: Memory | None) -> bool:
-    if there is None or memory.position not in (None, there.position):  # without a position it got one on arrival
-        return False
-    return all(getattr(memory, name) == getattr(there, name) for name in COMPARED)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -131,9 +132,7 @@ def append(
     digest = newest.digest
     for e in entries:
         digest = digest_of(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
-        chained.append(
-            Change(seq=e.seq, scope_id=e.scope_id, op=e.op, num=e.num, text=e.text, actor=e.actor, digest=digest)
-        )
+        chained.append(replace(e, digest=digest))
     rows = [{"seq": e.seq, "scope_id": e.scope_id, "op": e.op, "num": e.num, "digest": e.digest} for e in chained]
     insert_rows(connection, schema.changes, rows)
     if applied is None:

@@ -44,26 +44,16 @@ class Place(NamedTuple):
 def add_scope(connection: Connection, scope: Scope) -> int:
     """Return the number of a scope that is not known here; add the scope if the database lacks it."""
     s = schema.scopes
-    same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
-    known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
+    parts = {part: getattr(scope, part) for part in ("user_id", "agent_id", "namespace")}
+    known = connection.execute(select(s.c.scope_id).filter_by(**parts)).scalar()
     if known is not None:  # committed by an interrupted call
         return int(known)
     scope_id = tenants.next_scope(connection)
     if scope_id is None:
         given = connection.execute(select(func.max(s.c.scope_id))).scalar() or 0
         scope_id = max(given, int(get_meta(connection, LAST_SCOPE) or 0)) + 1
-    connection.execute(
-        insert(s).values(
-            scope_id=scope_id,
-            user_id=scope.user_id,
-            agent_id=scope.agent_id,
-            namespace=scope.namespace,
-            version=0,
-            memories=0,
-            vector_home=NO_HOME,
-            vector_until=0,
-        )
-    )
+    new = insert(s).values(**parts, scope_id=scope_id, version=0, memories=0, vector_home=NO_HOME, vector_until=0)
+    connection.execute(new)
     return scope_id
 
 
