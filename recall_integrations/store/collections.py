@@ -32,6 +32,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.filling import Filling
+from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import SEMANTIC, Point
 from recall_integrations.store.turns import Lock
 
@@ -213,8 +214,7 @@ class Collections(CollectionsBase):
         super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)
         self._directory = directory
         self._open_lock = threading.RLock()
-        self._homes: dict[int, str] = {}
-        self._until: dict[int, int] = {}
+        self._homes: dict[int, Home] = {}
         self._epoch = 0
         self._index: SemanticIndex | None = None
         self._sealed: dict[str, index_files.Entry] = {}
@@ -225,14 +225,14 @@ class Collections(CollectionsBase):
 
     def home_of(self, scope_id: int) -> str:
         """Return the collection of a scope; `NO_HOME` = it has none."""
-        return self._homes.get(scope_id, NO_HOME)
+        return self._homes.get(scope_id, NOTHING).name
 
     def home_until(self, scope_id: int) -> int:
         """Return the highest number that the collection of a scope may hold; later ones have to be scanned. 0 = none.
 
         The number may fall to 0 when `index` opens a damaged directory: ask again after that.
         """
-        return self._until.get(scope_id, 0)
+        return self._homes.get(scope_id, NOTHING).until
 
     @property
     def index(self) -> SemanticIndex:
@@ -256,7 +256,7 @@ class Collections(CollectionsBase):
         return self._index is not None and self._index.opened
 
     def _reached(self, _connection: Connection) -> dict[int, int]:
-        return {scope_id: self.home_until(scope_id) for scope_id in self._homes}
+        return {scope_id: home.until for scope_id, home in self._homes.items()}
 
     # -- opening and closing -----------------------------------------------------------------------------------------
 
@@ -274,15 +274,9 @@ class Collections(CollectionsBase):
 
     def load(self) -> None:
         """Read which scopes have a collection."""
-        s = schema.scopes.c
         with self._engine.connect() as connection:
-            housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)
-            rows = connection.execute(housed.order_by(s.scope_id))
-            found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
+            self._homes = homes.noted(connection, on_server=False)  # others are on one that was used before
             self._epoch = index_files.epoch_of(connection, SEMANTIC)
-        found = [one for one in found if not homes.served(one[1])]  # those are on a server that was used before
-        self._homes = {scope_id: home for scope_id, home, _ in found}
-        self._until = {scope_id: until for scope_id, _, until in found}
 
     def _review(self) -> None:
         """Give collections to scopes that are too large, and take them from those that are small."""
@@ -313,7 +307,7 @@ class Collections(CollectionsBase):
 
     def _seen_from_outside(self) -> str | None:
         """Describe the damage that shows without loading Chroma; `None` = none."""
-        path, reached = self._path, max(self._until.values(), default=0)
+        path, reached = self._path, max((home.until for home in self._homes.values()), default=0)
         broken, self._sealed = index_files.broken_seal(path)
         if broken is not None:
             return f"The semantic index is damaged: {broken}."
@@ -338,7 +332,7 @@ class Collections(CollectionsBase):
             if (problem := torn(path)) is not None:
                 return f"The semantic index is damaged: {problem}."
             index = SemanticIndex(path)
-            index.keep(set(self._homes.values()))
+            index.keep({home.name for home in self._homes.values()})
             self._look(index)
             index_files.mark_trying(path, False)
         except (IndexUnavailable, OSError) as e:
@@ -350,15 +344,17 @@ class Collections(CollectionsBase):
 
     def _look(self, index: SemanticIndex) -> None:
         """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too."""
-        reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
-        if not reached:
+        of = {
+            home.name: self._wanted(scope_id, home.until, SAMPLES)
+            for scope_id, home in sorted(self._homes.items())
+            if home.until
+        }
+        if not of:
             return
-        of = {scope_id: self._wanted(scope_id, until, SAMPLES) for scope_id, until in reached.items()}
         found, wanted = index.count(), sum(count for count, _ in of.values())
         if found < wanted:
             raise IndexUnavailable(f"The semantic index holds {found:,} vectors, the store {wanted:,}.")
-        for scope_id, (_, sample) in of.items():
-            home = self._homes[scope_id]
+        for home, (_, sample) in of.items():
             missed = sum(not finds_itself(index.nearest(home, vector, 1)[1]) for vector in sample)
             self._searched.add(home)
             if missed > len(sample) // 8:
@@ -399,7 +395,7 @@ class Collections(CollectionsBase):
             following = index_files.next_epoch(connection, SEMANTIC)
             connection.execute(update(schema.scopes).values(vector_until=0))
         old, self._index = self._index, None
-        self._until = dict.fromkeys(self._homes, 0)
+        self._homes = {scope_id: Home(home.name, 0) for scope_id, home in self._homes.items()}
         self._epoch, self._sealed, self._marked = following, {}, None
         self._searched.clear()
         if old is not None:
@@ -417,8 +413,7 @@ class Collections(CollectionsBase):
             if (memories or 0) > self._scan_max():
                 with self._engine.begin() as connection:
                     self._house(connection, scope_id, home_for(scope_id))
-                self._until[scope_id] = 0
-                self._homes[scope_id] = home_for(scope_id)
+                self._homes[scope_id] = Home(home_for(scope_id), 0)
         if scope_ids & self._homes.keys():
             self._waiting += changes
             self.filling.wake(urgent=self._waiting >= WAITING_MAX)
@@ -436,14 +431,14 @@ class Collections(CollectionsBase):
 
     def _next(self, scope_id: int) -> Slice | None:
         """Return the next slice for a collection; `None` = it has everything."""
-        return next_slice(self._engine, scope_id, self._until.get(scope_id, 0), SLICE)
+        return next_slice(self._engine, scope_id, self.home_until(scope_id), SLICE)
 
     def _step(self) -> bool:
         """Give a slice to the first collection that lacks something; say whether there may be more."""
         for scope_id, home in sorted(self._homes.items()):
             part = self._next(scope_id)
             if part is not None:
-                self._fill(scope_id, home, part)
+                self._fill(scope_id, home.name, part)
                 return not self.filling.halted
         self._waiting, self.failed = 0, ""
         return False
@@ -452,7 +447,7 @@ class Collections(CollectionsBase):
         part = self._next(scope_id)
         if part is None:
             return None
-        self._fill(scope_id, self._homes[scope_id], part, whole=True)
+        self._fill(scope_id, self.home_of(scope_id), part, whole=True)
         return len(part.nums)
 
     def _fill(self, scope_id: int, home: str, part: Slice, *, whole: bool = False) -> None:
@@ -475,7 +470,7 @@ class Collections(CollectionsBase):
                 s = schema.scopes
                 with self._engine.begin() as connection:
                     connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=part.upto))
-                self._until[scope_id] = part.upto
+                self._homes[scope_id] = Home(home, part.upto)
 
     def _applied(self, index: SemanticIndex, home: str, part: Slice, at_once: int) -> Iterator[float]:
         """Give a slice to Chroma, `at_once` vectors at a time; yield the seconds that each part took."""
@@ -501,7 +496,7 @@ class Collections(CollectionsBase):
         """Return the last entry of the journal that no collection needs; `None` = they need none. Before it may be
         dropped, the mark of the directory moves on, in a history that it belongs to."""
         c = schema.changes.c
-        if not any(self._until.values()):
+        if not any(home.until for home in self._homes.values()):
             return None
         mark = journal.point(connection, journal.last_seq(connection))
         if mark is None:
@@ -512,9 +507,9 @@ class Collections(CollectionsBase):
             return 0
         self._marked = mark
         needed = []
-        for scope_id, until in self._until.items():
-            query = select(func.min(c.seq)).where(c.scope_id == scope_id, c.seq > until)
-            first = connection.execute(query).scalar() if until else None
+        for scope_id, home in self._homes.items():
+            query = select(func.min(c.seq)).where(c.scope_id == scope_id, c.seq > home.until)
+            first = connection.execute(query).scalar() if home.until else None
             needed += [] if first is None else [int(first) - 1]
         return min(needed, default=None)
 

@@ -30,6 +30,9 @@ class Home(NamedTuple):
     until: int  # the last change that it holds
 
 
+NOTHING = Home(NO_HOME, 0)
+
+
 def store_of(connection: Connection) -> str:
     """Return the name of the store on a server; made now if it has none yet."""
     found = get_meta(connection, STORE)
@@ -69,11 +72,12 @@ def fits(home: str, fingerprint: str) -> bool:
     return served(home) and home.split(".")[2] == kind_of(fingerprint)
 
 
-def noted(connection: Connection) -> dict[int, Home]:
-    """Return the collection on a server of each scope that has one, whatever it holds."""
+def noted(connection: Connection, *, on_server: bool = True) -> dict[int, Home]:
+    """Return the collection, on a server or in files, of each scope that has one, whatever it holds."""
     s = schema.scopes.c
-    rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
-    return {int(i): Home(str(home), int(until)) for i, home, until in rows if served(str(home))}
+    housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME).order_by(s.scope_id)
+    rows = connection.execute(housed)
+    return {int(i): Home(str(home), int(until)) for i, home, until in rows if served(str(home)) == on_server}
 
 
 def left(connection: Connection) -> list[str]:

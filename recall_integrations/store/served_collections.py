@@ -50,7 +50,7 @@ from recall_integrations.store.collections import (
     next_slice,
 )
 from recall_integrations.store.directory import Held
-from recall_integrations.store.homes import Home
+from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import Point
 
 logger = logging.getLogger("recall_integrations")
@@ -75,7 +75,6 @@ class Over:
     at: float  # time of the refusal, in monotonic seconds
 
 
-NOTHING = Home(NO_HOME, 0)
 Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
