@@ -66,15 +66,11 @@ def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
     except BaseException:
         engine.dispose()
         raise
-    _share_compiled(engine)
-    return engine
-
-
-def _share_compiled(engine: Engine) -> None:
-    """Take statements that another store of this process has compiled: a fifth of the life of a small store."""
     _own[engine] = engine.dialect  # by which it connects, whatever it compiles with
+    # Statements that another store of this process has compiled are taken: a fifth of the life of a small store.
     engine.dialect = _shared.setdefault("sqlite", engine.dialect)
     engine.update_execution_options(compiled_cache=_compiled)
+    return engine
 
 
 def refuse_new(engine: Engine, refuse: Callable[..., Any]) -> None:
@@ -230,12 +226,9 @@ def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
 def damage(connection: Connection) -> list[str]:
     """Return the faults that SQLite finds in the database, a sentence each; reads it whole, a second per gigabyte."""
     found = [str(row[0]) for row in connection.execute(text(f"PRAGMA integrity_check({FAULTS_MAX})"))]
-    broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in _foreign_keys(connection)]
+    loose = connection.execute(text("PRAGMA foreign_key_check")).fetchmany(FAULTS_MAX)
+    broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in loose]
     return [*(said for said in found if said != "ok"), *broken]
-
-
-def _foreign_keys(connection: Connection) -> list[Any]:
-    return list(connection.execute(text("PRAGMA foreign_key_check")).fetchmany(FAULTS_MAX))
 
 
 def of_its_indexes_only(faults: Sequence[str]) -> bool:

@@ -182,12 +182,11 @@ class CosineWorth:
         if self._bundled:
             return bundled_worth(language, text)
         english = 1.0 if self.english is None else self.english
-        known = {code: v for code, v in self._known.items() if scope_id is None or self._speaks(scope_id, code)}
-        found = probe.worth_in(language, text, {probe.ENGLISH: english, **known})
+        known = dict(self._known)
+        if scope_id is not None:
+            known = {code: v for code, v in known.items() if self._noted.get((scope_id, code), 0) >= MEMORIES_MIN}
+        found = probe.worth_in(language, text, {**known, probe.ENGLISH: english})
         return min(english, 1.0) if found is None else found
-
-    def _speaks(self, scope_id: int, language: str) -> bool:
-        return language == probe.ENGLISH or self._noted.get((scope_id, language), 0) >= MEMORIES_MIN
 
     @property
     def reads(self) -> bool:

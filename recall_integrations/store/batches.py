@@ -310,7 +310,14 @@ class Batches:
         of_scopes: dict[int, list[_Part]] = {}
         for part in made:
             of_scopes.setdefault(part.scope_id, []).append(part)
-        entities = {scope_id: self._entities_of(scope_id, some) for scope_id, some in of_scopes.items()}
+        entities = {
+            scope_id: parts.catalog.rows_for(
+                scope_id,
+                [item for part in some for item in part.numbered],
+                {text: names for part in some for text, names in part.batch.known.found.items()},
+            )
+            for scope_id, some in of_scopes.items()
+        }
         for named in entities.values():
             tables[schema.entities] += named.entities
             tables[schema.mentions] += named.mentions
@@ -380,10 +387,3 @@ class Batches:
                 return None
             found += vector_rows(part.puts, vectors)
         return found
-
-    def _entities_of(self, scope_id: int, parts: Sequence[_Part]) -> EntityRows:
-        found: dict[str, tuple[str, ...]] = {}
-        for part in parts:
-            found.update(part.batch.known.found)
-        items = [item for part in parts for item in part.numbered]
-        return self._parts.catalog.rows_for(scope_id, items, found)

@@ -128,8 +128,8 @@ class Held:
 
     def release(self, *, noted: bool = False) -> None:
         """Release the store; a temporary one is removed. Readers get `StoreClosed` and no new connection."""
-        refuse_new(self.engine, _closed)  # SQLite would make the file anew
-        self.turn.begun = self.turn.ending = _nothing
+        refuse_new(self.engine, refuse_closed)  # SQLite would make the file anew
+        self.turn.begun = self.turn.ending = lambda: None
         if self.watch is not None:
             self.watch.close()
         mine = self.turn.acquire(timeout=CLOSE_S)
@@ -224,10 +224,6 @@ def _check_unless_made(directory: Path) -> None:
             raise
 
 
-def _nothing() -> None:
-    return None
-
-
 def _remove(directory: Path, temporary: bool) -> None:
     for _ in range(REMOVALS if temporary else 0):
         shutil.rmtree(directory, ignore_errors=True)
@@ -235,7 +231,8 @@ def _remove(directory: Path, temporary: bool) -> None:
             return
 
 
-def _closed(*_: Any) -> None:
+def refuse_closed(*_: Any) -> None:
+    """Raise `StoreClosed`: for who would connect to the database of a store that is closed."""
     raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")
 
 

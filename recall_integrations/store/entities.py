@@ -57,15 +57,11 @@ class EdgeColumns:
         )
 
 
-def _by_name(_entity_id: str, name: str) -> str:
-    return order_of(name)
-
-
 @record(slots=True)
 class ScopeEntities:
     """One scope's entities in memory."""
 
-    index: EntityIndex = field(default_factory=lambda: EntityIndex(_by_name))
+    index: EntityIndex = field(default_factory=lambda: EntityIndex(lambda _entity_id, name: order_of(name)))
     ent_of: dict[str, int] = field(default_factory=dict)  # entity_id -> ent
     by_norm: dict[str, int] = field(default_factory=dict)  # normal form of a *name* -> ent
     undeclared: set[int] = field(default_factory=set)

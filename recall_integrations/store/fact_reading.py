@@ -298,7 +298,7 @@ class FactReader:
             return OPEN, None
         self._spend(calls=1, chars=len(prompt))
         # Unlike in a recall, nobody waits: a slow answer may take its full time.
-        begun = self._guard.begin(deadline, self._answered, prompt, count, paced=False)
+        begun = self._guard.begin(deadline, lambda: answers_in(self._llm(prompt), count), paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
         tally.calls += int(answer.begun)
         found = answer.value
@@ -315,9 +315,6 @@ class FactReader:
             if not self._guard.breaker.refuses:
                 return MORE, None
         return answer.reason, None
-
-    def _answered(self, prompt: str, count: int) -> Answers:
-        return answers_in(self._llm(prompt), count)
 
     def _unanswered(self, scope_id: int, messages: Sequence[Message], asked: int) -> None:
         """Ask about fewer messages next time; leave out one that was asked alone, in this process."""

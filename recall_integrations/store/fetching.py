@@ -13,12 +13,12 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from functools import cache, lru_cache
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from sqlalchemy import Engine
 
-from recall_integrations.database import schema
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import read
 from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.times import from_micros
@@ -59,27 +59,15 @@ def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> 
 def _rows(
     engine: Engine, key: str, scope_id: int, values: Sequence[Any], columns: str = ", ".join(_COLUMNS)
 ) -> list[Sequence[Any]]:
+    chosen = f"SELECT {columns} FROM memories WHERE scope_id ="
     if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
-        return read(engine, _any_of(key, columns), (scope_id, list(values))) if len(values) else []
-    if len(values) <= schema.SQL_VARIABLES:
-        return read(engine, _statement(key, len(values), columns), (scope_id, *values)) if len(values) else []
-    return [
-        row
-        for start in range(0, len(values), schema.SQL_VARIABLES)
-        for row in _rows(engine, key, scope_id, values[start : start + schema.SQL_VARIABLES], columns)
-    ]
-
-
-@cache
-def _statement(key: str, count: int, columns: str) -> str:
-    holes = ", ".join("?" * count)
-    return f"SELECT {columns} FROM memories WHERE scope_id = ? AND {key} IN ({holes})"
-
-
-@cache
-def _any_of(key: str, columns: str) -> str:
-    kind = "bigint" if key == "num" else "text"
-    return f"SELECT {columns} FROM memories WHERE scope_id = %s AND {key} = ANY(%s::{kind}[])"
+        kind = "bigint" if key == "num" else "text"
+        each = f"{chosen} %s AND {key} = ANY(%s::{kind}[])"
+        return read(engine, each, (scope_id, list(values))) if len(values) else []
+    found: list[Sequence[Any]] = []
+    for part in in_parts(values):
+        found += read(engine, f"{chosen} ? AND {key} IN ({', '.join('?' * len(part))})", (scope_id, *part))
+    return found
 
 
 def _read(scope_id: int, row: Sequence[Any], damage: Damage) -> Memory | None:

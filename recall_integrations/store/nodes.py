@@ -40,9 +40,9 @@ from recall_integrations.database.turns import (
     Outside,
     WriteLock,
 )
-from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
+from recall_integrations.errors import RecallError, StoreError, StoreLocked, StorePathError
 from recall_integrations.store import journal
-from recall_integrations.store.directory import LOCK, Held
+from recall_integrations.store.directory import LOCK, Held, refuse_closed
 from recall_integrations.store.learned_files import TAKEN
 from recall_integrations.store.turns import WriteTurn
 
@@ -243,7 +243,7 @@ class Node(Held):
             )
 
     def release(self, *, noted: bool = False) -> None:
-        event.listen(self.engine, "do_connect", _closed, insert=True)
+        event.listen(self.engine, "do_connect", refuse_closed, insert=True)
         self.outside.close()
         self.turns.close()
         self.lease.close()
@@ -305,7 +305,3 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         flushes=flushes,
         tenant=tenant,
     )
-
-
-def _closed(*_: object) -> None:
-    raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")

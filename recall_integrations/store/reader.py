@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
 import numpy as np
-from sqlalchemy import Engine, func, select
+from sqlalchemy import func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import begun
@@ -29,12 +29,6 @@ PAGE = 500  # memories that are in memory at a time
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
-
-
-def _spoken(engine: Engine, scope_id: int) -> Spoken:
-    with begun(engine) as connection:
-        spoken = languages.asked(connection, scope_id)
-    return spoken()
 
 
 _COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors)
@@ -121,7 +115,9 @@ class Reader:
             if len(self._languages) >= SCOPES_KEPT:
                 self._languages.clear()
             with self._parts.errors():
-                kept = self._languages[scope_id] = version, _spoken(self._parts.engine, scope_id)
+                with begun(self._parts.engine) as connection:
+                    spoken = languages.asked(connection, scope_id)
+                kept = self._languages[scope_id] = version, spoken()
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:

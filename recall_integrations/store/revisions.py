@@ -33,14 +33,10 @@ class Watcher(Protocol):
         """Drop results computed from the scope; `None` = from any."""
 
 
-def _never(_scope: Scope) -> bool:
-    return False
-
-
 class Revisions:
     """Revisions of scopes, in memory: reading one takes a microsecond. Each opening begins anew. Threads share it."""
 
-    def __init__(self, ending: Callable[[Scope], bool] = _never) -> None:
+    def __init__(self, ending: Callable[[Scope], bool] = lambda _scope: False) -> None:
         self._ending = ending
         self._lock = threading.Lock()
         self._numbers: Counter[Scope] = Counter()

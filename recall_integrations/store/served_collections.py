@@ -163,18 +163,15 @@ class ServedCollections(CollectionsBase):
     def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
         """Check that a collection is the one of the record."""
         with self._engine.connect() as connection:
-            until = self._until_of(connection, home) if until is None else until
+            if until is None:
+                noted = select(schema.scopes.c.vector_until).where(schema.scopes.c.vector_home == home)
+                until = int(connection.execute(noted).scalar() or 0)
             problem = foreign(connection, until, seen)
         if problem:
             raise CollectionStrange(f"The collection {home} is of another history: {problem}.")
         if until and seen.dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
         self._proven.add(home)
-
-    @staticmethod
-    def _until_of(connection: Connection, home: str) -> int:
-        s = schema.scopes.c
-        return int(connection.execute(select(s.vector_until).where(s.vector_home == home)).scalar() or 0)
 
     def _lose(self, home: str, why: str) -> None:
         self._lost[home] = why

@@ -202,13 +202,15 @@ def examine_served(
     held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
     if not settings.address:
         where, name, remedy = "on a server", UNNAMED, "Name it"
-        if _in_pgvector(connection):
+        if connection.dialect.name == "postgresql" and has_catalogue(connection):
             where, name, remedy = "in pgvector", PGVECTOR, f"Write {PGVECTOR}"
         says = f"{held} {where}, which is not named here: they were not compared."
         return notice(name, says, f"{remedy} in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
     name = PGVECTOR if settings.address == PGVECTOR else SERVER
     try:
-        server = made_server(settings, _address(connection), makes=False)
+        in_database = connection.dialect.name == "postgresql"
+        address = connection.engine.url.render_as_string(hide_password=False) if in_database else None
+        server = made_server(settings, address, makes=False)
     except ConfigError as e:
         return problem(name, str(e), "See to that, and look again.")
     try:
@@ -234,18 +236,6 @@ def examine_served(
     if lacking:
         return ok(name, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
     return ok(name, f"{held} there, exactly those that it should.")
-
-
-def _in_pgvector(connection: Connection) -> bool:
-    """Say whether the database has collections of pgvector."""
-    return connection.dialect.name == "postgresql" and has_catalogue(connection)
-
-
-def _address(connection: Connection) -> str | None:
-    """Return the address of the store of a connection; `None` = it is in a directory."""
-    if connection.dialect.name != "postgresql":
-        return None
-    return connection.engine.url.render_as_string(hide_password=False)
 
 
 def _compared(connection: Connection, served: Served, server: CollectionServer) -> tuple[list[str], int]:
