@@ -81,6 +81,11 @@ PLACE = (
     "coalesce((SELECT relnamespace FROM pg_class WHERE oid = to_regclass('changes')), "
     "to_regnamespace(quote_ident(current_schema()))::oid, 0::oid)"
 )
+# Where the server lists who has a lock of a store, by its key.
+LOCKS = (
+    f"FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = %(key)s AND classid = {PLACE} "
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
+)
 _KEY = f"(({PLACE})::bigint << 32) | CAST(%(key)s AS bigint)"
 WAITED = "55P03"  # a lock was not had in time
 # Number and digest of the last entry of the journal, the sum of all cursors, and that of vectors. With the digest: a
@@ -347,11 +352,7 @@ class Lease:
 
     def mine(self) -> bool:
         """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it."""
-        held = (
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() "
-            f"AND objid = %(key)s AND classid = {PLACE} "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
+        held = f"SELECT count(*) {LOCKS} AND pid = pg_backend_pid()"
         with within(CLOSE_S):
             if self._outside.stays:
                 return self._is_mine(held)

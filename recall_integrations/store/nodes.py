@@ -30,9 +30,9 @@ from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
     LEARNING,
+    LOCKS,
     MAY_FLUSH,
     OPENED,
-    PLACE,
     AdvisoryLock,
     Committed,
     Flush,
@@ -215,10 +215,7 @@ class Node(Held):
         found = str(
             self.outside.ask(
                 "SELECT concat(bool_or(pid = pg_backend_pid()), '|', "
-                "string_agg(DISTINCT pid::text, ',') FILTER (WHERE pid <> pg_backend_pid())) "
-                "FROM pg_locks WHERE locktype = 'advisory' AND granted "
-                f"AND objid = %(key)s AND classid = {PLACE} "
-                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+                f"string_agg(DISTINCT pid::text, ',') FILTER (WHERE pid <> pg_backend_pid())) {LOCKS}",
                 key=OPENED,
             )
         )

@@ -82,8 +82,8 @@ class Reader:
         """Read memories by id; absent and ended ones are left out."""
         with self._parts.errors():
             found = fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
-            over = self._parts.expiry.is_over
-            return {i: memory for i, memory in found.items() if memory.expires_at is None or not over(scope_id, memory)}
+            ended = from_micros(self._parts.expiry.ended(scope_id))
+            return {i: memory for i, memory in found.items() if memory.expires_at is None or memory.expires_at > ended}
 
     def let_go(self) -> None:
         """Drop the values read for filters: those of removed memories may be among them."""
