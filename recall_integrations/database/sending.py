@@ -279,7 +279,6 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Copy rows in, in the caller's transaction."""
     if not connection.in_transaction():
         connection.begin()
     quoted = connection.dialect.identifier_preparer.quote

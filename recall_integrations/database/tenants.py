@@ -410,7 +410,6 @@ def _unestimated(connection: Connection) -> list[str]:
 
 
 def _other_policies(connection: Connection) -> Iterator[str]:
-    """Yield the policies on the tables that are not of this package."""
     query = text(
         "SELECT polname || ' ON ' || polrelid::regclass FROM pg_policy WHERE NOT starts_with(polname, :ours) "
         "AND polpermissive AND polrelid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "

@@ -222,7 +222,6 @@ def _begin(connection: Connection) -> str:
 
 
 def _is_idle(raw: Any) -> bool:
-    """Say whether a connection is in no transaction."""
     import psycopg
 
     return bool(raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE)

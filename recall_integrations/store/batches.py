@@ -86,7 +86,6 @@ class Asked:
         self.error: BaseException | None = None
 
     def is_done(self, answer: list[str]) -> None:
-        """Note the result of the write."""
         self.answer = answer
 
     def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
@@ -95,7 +94,6 @@ class Asked:
 
     @property
     def tried(self) -> bool:
-        """True if the write was done, or failed."""
         return self.answer is not None or self.error is not None
 
 
@@ -146,7 +144,6 @@ class Line:
         raise me.error
 
     def _led(self, me: Asked) -> None:
-        """Do all the writes that are taken."""
         try:
             self._lead(lambda: self._taken(me))
         except Exception as e:  # noqa: BLE001 - handed to those whose it is

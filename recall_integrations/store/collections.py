@@ -146,7 +146,6 @@ class CollectionsBase(ABC):
         return wanted, [vector for vector in vectors if vector.any()]
 
     def _report(self, error: BaseException, kind: str = "") -> None:
-        """Note a failure once."""
         said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
         if (kind or said) != self.failed:
             self.failed = kind or said
@@ -434,7 +433,6 @@ class Collections(CollectionsBase):
         return next_slice(self._engine, scope_id, self.home_until(scope_id), SLICE)
 
     def _step(self) -> bool:
-        """Give a slice to the first collection that lacks something; say whether there may be more."""
         for scope_id, home in sorted(self._homes.items()):
             part = self._next(scope_id)
             if part is not None:

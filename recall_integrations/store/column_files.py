@@ -240,7 +240,6 @@ class ColumnFiles:
 
     @staticmethod
     def _is_current(connection: Connection, path: Path) -> bool:
-        """Say whether a file holds only memories that are in the store."""
         tags, s = _tags_of(connection, path), schema.scopes.c
         if tags is None:
             return False
@@ -267,7 +266,6 @@ class ColumnFiles:
 
 
 def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:
-    """Say whether memories of a scope were removed after a change."""
     c = schema.changes.c
     gone = select(c.num).where(c.scope_id == scope_id, c.seq > seq, c.op == "del").limit(1)
     return connection.execute(gone).first() is not None

@@ -141,7 +141,6 @@ class Duplicates:
         return there
 
     def _known(self, connection: Connection, scope_id: int, ids: Sequence[str], ended: int) -> set[str]:
-        """Return the ids that are stored."""
         known: set[str] = set()
         for part in in_parts(ids):
             query = select(_m.id, _m.expires_at).where(_m.scope_id == scope_id, _m.id.in_(part))
@@ -322,7 +321,6 @@ def _key(memory_id: str) -> str:
 
 
 def _digest(memory: Memory) -> str:
-    """Digest the text, actor, role and thread of a message."""
     content = json.dumps([memory.thread, memory.actor, memory.role, memory.text])
     return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
 

@@ -171,7 +171,6 @@ class BatchNames:
         )
 
     def _relate(self, num: int, relations: tuple[Relation, ...], roles: dict[int, str]) -> None:
-        """Add the edges of one memory, each once."""
         seen = set()
         for relation in relations:
             source, target = self._ent_of(relation.subject), self._ent_of(relation.object)

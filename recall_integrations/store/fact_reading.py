@@ -281,7 +281,6 @@ class FactReader:
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
-        """Return the names of the speakers in threads, in normal form."""
         m = schema.memories.c
         found: dict[str | None, frozenset[str]] = {}
         with self._parts.engine.connect() as connection:
@@ -382,7 +381,6 @@ class FactReader:
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
     def _hour_s(self) -> float:
-        """Return the seconds until the hour allows a call."""
         with self._parts.engine.connect() as connection:
             return self._budget.left_s(connection)
 
@@ -415,7 +413,6 @@ def _message(row: Any, people: frozenset[str], door: Door) -> Message:
 
 
 def _fitting(messages: Sequence[Message]) -> list[Message]:
-    """Return as many messages as one call takes."""
     found: list[Message] = []
     chars = 0
     for message in messages:

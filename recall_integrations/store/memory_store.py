@@ -478,7 +478,6 @@ class MemoryStore:
         return (*reader, *self._parts.indexes.collections.health())
 
     def _wake(self) -> None:
-        """Begin the work in the background."""
         if self._parts.config.query.spelling:
             self._parts.spellers.prepare()
         self._wake_facts()

@@ -237,7 +237,6 @@ class ServedCollections(CollectionsBase):
             time.sleep(POLL_S)
 
     def _work(self, *, looking: bool = False) -> bool:
-        """Say whether there is work to do on the server."""
         if not self._swept:
             return True
         with self._engine.connect() as connection:
@@ -293,7 +292,6 @@ class ServedCollections(CollectionsBase):
     # -- filling -----------------------------------------------------------------------------------------------------
 
     def _step(self) -> bool:
-        """Do a part of the work on the server; say whether there may be more."""
         self._review()
         if not (self._busy or self._lost) or not self._work(looking=True):
             return self._done()
@@ -356,7 +354,6 @@ class ServedCollections(CollectionsBase):
         self.failed = said
 
     def _is_left(self, home: str) -> bool:
-        """Say whether a collection is left as it is."""
         over = self._over.get(home)
         return over is not None and time.monotonic() - over.at < OVER_S
 

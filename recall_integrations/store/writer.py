@@ -105,7 +105,6 @@ class Writer:
         return ids
 
     def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str], now: datetime | None = None) -> Ahead:
-        """Ask the user's components about memories to write."""
         parts = self._parts
         parts.check_open()
         ids = [m.id for m in batch if m.id is not None]

@@ -129,7 +129,6 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
 
 
 def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
-    """Yield every memory as it is stored, with its row of words behind it."""
     m, w = schema.memories, schema.words
     total = connection.execute(select(func.count()).select_from(m)).scalar_one()
     joined = m.outerjoin(w, and_(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num))

@@ -169,7 +169,6 @@ def look(
 
 
 def _skipped(because: str) -> list[Check]:
-    """Return the checks of the database as they are where it cannot be looked at."""
     return [Check(name=name, state=SKIPPED, says=f"Not looked at: {because}") for name in _OF_DATABASE]
 
 
@@ -199,7 +198,6 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
 
 
 def _schema(connection: Connection, found: Examined) -> Check:
-    """Check that the tables are those of this version."""
     tables = inspect(connection)
     there = set(tables.get_table_names())
     if not {schema.meta.name, schema.memories.name} <= there:

@@ -99,7 +99,6 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
 
 
 def _lacking(connection: Connection, contents: Contents) -> int:
-    """Count the vectors of large scopes that their collections do not hold yet."""
     v, found = schema.vectors.c, 0
     for scope_id, (_, until) in contents.homes.items():
         query = select(func.count()).where(v.scope_id == scope_id, v.num > until)
