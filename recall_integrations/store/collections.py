@@ -34,7 +34,7 @@ from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import SEMANTIC, Point
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.turns import WriteTurn
 
 if TYPE_CHECKING:
     from recall_integrations.resilience.guard import Health
@@ -66,7 +66,7 @@ class CollectionsBase(ABC):
     BEHIND: str  # what is noted of a failure, with its message in the place of {}
 
     def __init__(
-        self, engine: Engine, *, scan_max: Callable[[], int], write_lock: Lock, note: Callable[[str], None]
+        self, engine: Engine, *, scan_max: Callable[[], int], write_lock: WriteTurn, note: Callable[[str], None]
     ) -> None:
         self._engine = engine
         self._scan_max, self._write_lock, self._note = scan_max, write_lock, note
@@ -207,7 +207,7 @@ class Collections(CollectionsBase):
         directory: Path,
         *,
         scan_max: Callable[[], int],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)

@@ -27,7 +27,7 @@ from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
 from recall_integrations.store.filling import Filling
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
@@ -58,7 +58,7 @@ class ColumnFiles:
         *,
         embedding: Callable[[], str],
         whole: Callable[[], bool],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         lasting: bool = True,
         keeps: Callable[[], bool] = lambda: True,
     ) -> None:

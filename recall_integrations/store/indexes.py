@@ -38,7 +38,7 @@ from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.record_words import TailedWords
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
@@ -71,7 +71,7 @@ class Indexes:
         embedding: Embedding,
         *,
         scan_max: Callable[[], int],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         applied: Applied,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,

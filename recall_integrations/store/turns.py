@@ -15,38 +15,17 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from recall_integrations.errors import StoreClosed, StoreLocked, StorePathError
 
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import AdvisoryLock
+
 WAIT_S = 60.0  # for a write of another process; a batch of thousands takes a second or two
 POLL_S = 0.002  # between two looks at whether another process is done
-
-
-class Lock(Protocol):
-    """A reentrant lock."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock within `timeout` seconds, below 0 = without limit; say whether it was taken."""
-
-    def release(self) -> None:
-        """Release the lock, once for each time that it was taken."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
-
-
-class Outer(Protocol):
-    """A lock that other processes see."""
-
-    def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken."""
-
-    def release(self) -> None:
-        """Release the lock."""
 
 
 class OfFile:
@@ -57,6 +36,7 @@ class OfFile:
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
+        """Take the lock within `timeout` seconds; say whether it was taken."""
         try:
             self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
         except Timeout:
@@ -80,7 +60,7 @@ class WriteTurn:
     `outer`: the lock that other processes see; `None` = no other process can have the store.
     """
 
-    def __init__(self, outer: Outer | None = None, where: str = "") -> None:
+    def __init__(self, outer: OfFile | AdvisoryLock | None = None, where: str = "") -> None:
         self._lock = threading.RLock()
         self._outer, self._where = outer, where
         self._depth = 0
@@ -99,8 +79,8 @@ class WriteTurn:
         self._closed = True
         self.begun = self.ending = _nothing
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        timeout = timeout if blocking else 0.0
+    def acquire(self, timeout: float = -1) -> bool:
+        """Take the turn within `timeout` seconds, below 0 = without limit; say whether it was taken."""
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):
             return False
@@ -137,6 +117,7 @@ class WriteTurn:
         return True
 
     def release(self) -> None:
+        """Release the turn, once for each time that it was taken."""
         try:
             if self._depth == 1 and self._outer is not None:
                 try:

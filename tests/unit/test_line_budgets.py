@@ -38,7 +38,7 @@ BUDGET = {
     "resilience": 1_420,
     "rewriting": 650,
     "serving": 4_570,
-    "store": 12_820,
+    "store": 12_780,
     "text": 1_500,
     "types": 2_920,
     TOP: 2_380,

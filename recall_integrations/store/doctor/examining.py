@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import shutil
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -72,6 +71,7 @@ from recall_integrations.store.doctor.indexes import SERVER, check_name, examine
 from recall_integrations.store.index_files import epoch_of
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.turns import WriteTurn
 
 logger = logging.getLogger("recall_integrations")
 
@@ -456,7 +456,7 @@ def rebuild(
         directory,
         embedding,
         scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
-        write_lock=threading.RLock(),
+        write_lock=WriteTurn(),
         applied=lambda _changes, _commits: None,
     )
     try:
