@@ -7,20 +7,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
-from sqlalchemy import Connection, Dialect, Engine, PoolProxiedConnection, event
+from sqlalchemy import Connection, Dialect, Engine, event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlalchemy.util.queue import Queue
-
-from recall_integrations.database.postgres_errors import is_lost
 
 _answered_by: ContextVar[float] = ContextVar("recall_answered_by", default=math.inf)  # monotonic seconds
 _given_up: ContextVar[Callable[[], bool] | None] = ContextVar("recall_given_up", default=None)
@@ -104,6 +101,18 @@ def connection_class() -> Any:
     return Waiting
 
 
+@contextmanager
+def translated(mapped: Callable[[BaseException], BaseException | None]) -> Iterator[None]:
+    """Raise what `mapped` makes of an error inside the block, with the error as cause; `None` leaves it as it is."""
+    try:
+        yield
+    except BaseException as e:
+        made = mapped(e)
+        if made is None:
+            raise
+        raise made from e
+
+
 class _Over(Exception):
     """The time is over."""
 
@@ -184,66 +193,3 @@ def look_after(engine: Engine) -> None:
     event.listen(engine, "checkin", pool.used)
     event.listen(engine, "checkout", partial(pool.looked_at, engine.dialect))
     engine.update_execution_options(**{_POOL: pool})
-
-
-KEPT = 2  # connections of an engine; whoever finds none takes one from the pool
-
-_kept: WeakKeyDictionary[Engine, list[PoolProxiedConnection]] = WeakKeyDictionary()
-
-
-def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
-    """Return the rows of a SELECT in the driver's own syntax; its errors, too, are the driver's."""
-    kept = _kept.get(engine)
-    if kept is None:
-        kept = _keeping(engine)
-    try:
-        connection = kept.pop()
-    except IndexError:
-        connection = engine.raw_connection()
-    try:
-        cursor = connection.cursor()
-        cursor.execute(statement, values)
-        rows = list(cursor.fetchall())
-    except BaseException as e:
-        stale = connection.is_detached and is_lost(e)
-        if is_lost(e):
-            connection.invalidate()  # nothing to be ended in it
-        connection.close()  # back to the pool, which ends whatever was begun
-        if not stale:
-            raise
-        _close_all(kept)  # a server that was restarted has ended all of them; the pool looks before it gives one
-        return read(engine, statement, values)
-    if len(kept) >= KEPT:
-        connection.close()
-        return rows
-    if not connection.is_detached:
-        _end(engine, connection)
-        connection.detach()  # closing it closes it; a pool that was disposed of would keep it
-    kept.append(connection)
-    if _kept.get(engine) is not kept:  # disposed of meanwhile
-        _close_all(kept)
-    return rows
-
-
-def _end(engine: Engine, connection: PoolProxiedConnection) -> None:
-    """End the transaction; from now on each statement is one, as in SQLite: PostgreSQL would keep one open."""
-    raw = connection.dbapi_connection
-    if engine.dialect.name == "postgresql" and raw is not None:
-        raw.rollback()
-        engine.dialect.set_isolation_level(raw, "AUTOCOMMIT")
-
-
-def _keeping(engine: Engine) -> list[PoolProxiedConnection]:
-    """Keep connections of the engine from now on, until it is disposed of; return the list of them."""
-    if not event.contains(engine, "engine_disposed", _disposed):
-        event.listen(engine, "engine_disposed", _disposed)
-    return _kept.setdefault(engine, [])
-
-
-def _disposed(engine: Engine) -> None:
-    _close_all(_kept.pop(engine, []))
-
-
-def _close_all(connections: list[PoolProxiedConnection]) -> None:
-    while connections:
-        connections.pop().close()

@@ -8,7 +8,8 @@ import json
 import re
 import sqlite3
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -25,9 +26,10 @@ from sqlalchemy import (
     literal_column,
     text,
 )
-from sqlalchemy.exc import DatabaseError, SQLAlchemyError
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.util import LRUCache
 
+from recall_integrations.database.connections import translated
 from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError, StoreVersionError
 from recall_integrations.patterns import regex
 
@@ -59,20 +61,16 @@ def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
     event.listen(engine, "connect", _prepare)
     event.listen(engine, "begin", _begin)
     try:
-        with engine.connect() as connection:
+        with mapped_errors(path), engine.connect() as connection:
             connection.execute(text("SELECT count(*) FROM sqlite_master")).scalar()
-    except DatabaseError as e:
+    except BaseException:
         engine.dispose()
-        raise _mapped(e, path) from e
-    _share_compiled(engine)
-    return engine
-
-
-def _share_compiled(engine: Engine) -> None:
-    """Take statements that another store of this process has compiled: a fifth of the life of a small store."""
+        raise
     _own[engine] = engine.dialect  # by which it connects, whatever it compiles with
+    # Statements that another store of this process has compiled are taken: a fifth of the life of a small store.
     engine.dialect = _shared.setdefault("sqlite", engine.dialect)
     engine.update_execution_options(compiled_cache=_compiled)
+    return engine
 
 
 def refuse_new(engine: Engine, refuse: Callable[..., Any]) -> None:
@@ -179,25 +177,15 @@ def _begin(connection: Any) -> None:
     connection.exec_driver_sql("BEGIN")
 
 
-@contextmanager
-def mapped_errors(path: Path) -> Iterator[None]:
+def mapped_errors(path: Path) -> AbstractContextManager[None]:
     """Turn SQLAlchemy's errors, and those of the driver, into ours."""
-    try:
-        yield
-    except (SQLAlchemyError, sqlite3.Error) as e:
-        raise _mapped(e, path) from e
+    return translated(partial(mapped_error, path=path))
 
 
 def mapped_error(error: BaseException, path: Path) -> StoreError | None:
-    """Return our error for one of SQLAlchemy or of the driver, with it as cause; `None` for any other."""
+    """Return our error for one of SQLAlchemy or of the driver; `None` for any other."""
     if not isinstance(error, SQLAlchemyError | sqlite3.Error):
         return None
-    mapped = _mapped(error, path)
-    mapped.__cause__ = error
-    return mapped
-
-
-def _mapped(error: Exception, path: Path) -> StoreError:
     cause = getattr(error, "orig", None) or error
     if _DAMAGE.search(str(cause)):
         return _corrupt(path, cause)
@@ -238,12 +226,9 @@ def read_only(path: Path, *, alone: bool) -> Iterator[Connection]:
 def damage(connection: Connection) -> list[str]:
     """Return the faults that SQLite finds in the database, a sentence each; reads it whole, a second per gigabyte."""
     found = [str(row[0]) for row in connection.execute(text(f"PRAGMA integrity_check({FAULTS_MAX})"))]
-    broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in _foreign_keys(connection)]
+    loose = connection.execute(text("PRAGMA foreign_key_check")).fetchmany(FAULTS_MAX)
+    broken = [f"a row of {row[0]} refers to a row of {row[2]} that is not there" for row in loose]
     return [*(said for said in found if said != "ok"), *broken]
-
-
-def _foreign_keys(connection: Connection) -> list[Any]:
-    return list(connection.execute(text("PRAGMA foreign_key_check")).fetchmany(FAULTS_MAX))
 
 
 def of_its_indexes_only(faults: Sequence[str]) -> bool:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Set
+
 from sqlalchemy import Connection, Engine, insert, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.errors import StoreVersionError
-from recall_integrations.records import record
 
 EMBEDDING = "embedding"  # the fingerprint of what made the vectors
 LAST = "last_seq"  # the highest number of an entry of the journal, as it was pruned last
@@ -22,34 +23,21 @@ OTHER_VERSION = (  # what is to be done about a store of one
 TENANT = "recall_tenant"  # option of a connection: the role of the tenant whose it is
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Noted:
-    """The keys of `meta` that a tenant may write."""
-
-    written: str  # what keys begin with that end with the number of a scope; of its own scopes
-    owed: str  # a key whose value may be "1"
-    spent: str  # a key of its own
-
-    def holds(self, key: str) -> bool:
-        """Say whether a tenant may write a key."""
-        return key in (self.owed, self.spent) or key.startswith(self.written)
-
-
 def tenant_of(connection: Connection | Engine) -> str | None:
     """Return the role of the connections if row-level security shows it only a part of the rows; else `None`."""
     role = connection.get_execution_options().get(TENANT)
     return None if role is None else str(role)
 
 
-def noted_by(role: str) -> Noted:
-    """Return the keys that the role of a tenant may write."""
-    return Noted(written=WRITTEN, owed=OWED, spent=f"{SPENT} {role}")
+def spent_by(role: str) -> str:
+    """Return the key that counts calls of a language model by a tenant, which has a budget of its own."""
+    return f"{SPENT} {role}"
 
 
 def spent_key(connection: Connection) -> str:
-    """Return the key that counts calls of a language model: a tenant has a budget of its own."""
+    """Return the key that counts calls of a language model."""
     role = tenant_of(connection)
-    return SPENT if role is None else noted_by(role).spent
+    return SPENT if role is None else spent_by(role)
 
 
 def get_meta(connection: Connection, key: str) -> str | None:
@@ -65,11 +53,21 @@ def pruned_upto(connection: Connection) -> int:
 def put_meta(connection: Connection, key: str, value: str) -> None:
     """Set a value, in the caller's transaction. What only the owner of a store notes, a tenant leaves alone."""
     role = tenant_of(connection)
-    if role is not None and not noted_by(role).holds(key):
+    if role is not None and key not in (OWED, spent_by(role)) and not key.startswith(WRITTEN):
         return
     row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
     if not connection.execute(row).rowcount:
         connection.execute(insert(schema.meta).values(key=key, value=value))
+
+
+def version_in(connection: Connection, tables: Set[str], refusal: str) -> int:
+    """Return the version of the tables; 0 = there are none. Raise with `refusal` where they are somebody else's."""
+    if not tables:
+        return 0
+    found = get_meta(connection, "schema_version") if {schema.meta.name, schema.memories.name} <= tables else None
+    if found is None or not str(found).isdecimal():
+        raise StoreVersionError(refusal)
+    return int(found)
 
 
 def check_version(version: str | int | None, store: str) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
@@ -12,8 +13,8 @@ from sqlalchemy.engine import Inspector
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.connections import Pool, connection_class, look_after
-from recall_integrations.database.meta import check_version, get_meta, put_meta
+from recall_integrations.database.connections import Pool, connection_class, look_after, translated
+from recall_integrations.database.meta import check_version, put_meta, version_in
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
 from recall_integrations.patterns import regex
@@ -159,16 +160,9 @@ def _check_server(connection: Connection) -> None:
         raise StoreVersionError(f"{where} keeps texts in {encoding}. Create the database with ENCODING 'UTF8'.")
 
 
-@contextmanager
-def mapped_errors(engine: Engine) -> Iterator[None]:
+def mapped_errors(engine: Engine) -> AbstractContextManager[None]:
     """Turn errors of SQLAlchemy and of the driver into ours."""
-    try:
-        yield
-    except BaseException as e:
-        mapped = mapped_error(e, engine.url)
-        if mapped is None:
-            raise
-        raise mapped from e
+    return translated(partial(mapped_error, url=engine.url))
 
 
 _TURN = 0x7570_6772  # the key of the lock under which one process makes them
@@ -203,15 +197,12 @@ def make_ready(engine: Engine) -> None:
 def version_of(connection: Connection) -> int:
     """Return the version of the tables; 0 for a database without any."""
     there = set(inspect(connection).get_table_names()) & set(schema.metadata.tables)
-    if not there:
-        return 0
-    found = get_meta(connection, "schema_version") if {schema.meta.name, schema.memories.name} <= there else None
-    if found is None or not found.isdecimal():
-        raise StoreVersionError(
-            f"{shown(connection.engine.url)} has tables of the same names that are not those of recall-integrations. "
-            "Give a database, or a schema by `options=-csearch_path=…`, of its own. Nothing was changed."
-        )
-    return int(found)
+    return version_in(
+        connection,
+        there,
+        f"{shown(connection.engine.url)} has tables of the same names that are not those of recall-integrations. "
+        "Give a database, or a schema by `options=-csearch_path=…`, of its own. Nothing was changed.",
+    )
 
 
 def check_tables(engine: Engine) -> Checked:

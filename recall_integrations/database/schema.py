@@ -240,3 +240,6 @@ changes = Table(
 )
 
 cursors = Table("cursors", metadata, Column("name", Name, primary_key=True), _whole("seq"))
+
+OF_SCOPES = tuple(t for t in metadata.tables.values() if "scope_id" in t.c and t not in (scopes, changes))
+OF_MEMORIES = tuple(t for t in OF_SCOPES if "num" in t.c)

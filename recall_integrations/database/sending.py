@@ -135,6 +135,23 @@ def reading(engine: Engine) -> Iterator[Connection]:
         yield connection.execution_options(isolation_level="AUTOCOMMIT") if together else connection
 
 
+def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
+    """Return the rows of a SELECT in the driver's own syntax: half of the time is the statement's own."""
+    try:
+        return _read(engine, statement, values)
+    except DBAPIError as e:
+        if not e.connection_invalidated:
+            raise
+        return _read(engine, statement, values)  # the pool looks at a connection before it gives one now
+
+
+def _read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence[Any]]:
+    with reading(engine) as connection, driver_errors(connection, statement):
+        cursor = connection.connection.cursor()
+        cursor.execute(statement, values)
+        return list(cursor.fetchall())
+
+
 def send(connection: Connection, statement: Statement, values: Mapping[str, Any] | None = None) -> Sent:
     """Send a statement of SQLAlchemy whose values are numbers and texts, in the caller's transaction."""
     if not is_together(connection):
@@ -262,7 +279,6 @@ def insert_rows(connection: Connection, table: Table, rows: Sequence[Mapping[str
 
 
 def _copy(connection: Connection, table: Table, names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """Copy rows in, in the caller's transaction."""
     if not connection.in_transaction():
         connection.begin()
     quoted = connection.dialect.identifier_preparer.quote

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Connection, Engine, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import BY_SCOPE, get_meta, noted_by, tenant_of
+from recall_integrations.database.meta import BY_SCOPE, OWED, WRITTEN, get_meta, spent_by, tenant_of
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
@@ -30,11 +30,7 @@ SHARED = tuple(
 )
 SEMANTIC = "semantic"  # the cursor that a write moves
 WORTH = "cosine worth of "  # and those that begin so
-_ROWS = tuple(
-    name
-    for name, table in schema.metadata.tables.items()
-    if "scope_id" in table.c and name not in ("scopes", "changes")
-)
+_ROWS = tuple(table.name for table in schema.OF_SCOPES)
 OF_TENANTS = (*_ROWS, "scopes")  # tables of which a tenant sees a part of the rows
 _COUNTED = "version, memories"  # of a scope, which a write changes
 _MINE = "scope_id IN (SELECT s.scope_id FROM scopes s)"  # of whose rows a tenant sees its own
@@ -179,11 +175,10 @@ def _valid(part: str, blank: str) -> str:
 
 
 def _of_notes(policies: _Policies, quoting: _Quoting) -> Iterator[str]:
-    own = noted_by(quoting.role)
     of_scope = f"split_part(key, {quoting.text(BY_SCOPE)}, 2) IN (SELECT s.scope_id::text FROM scopes s)"
-    shape = quoting.text(f"^{own.written}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")
+    shape = quoting.text(f"^{WRITTEN}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")
     counted = f"(key ~ {shape} AND {of_scope})"
-    spent, owed = f"key = {quoting.text(own.spent)}", f"key = {quoting.text(own.owed)}"
+    spent, owed = f"key = {quoting.text(spent_by(quoting.role))}", f"key = {quoting.text(OWED)}"
     shared = f"key IN ({', '.join(map(quoting.text, SHARED))}) OR starts_with(key, {quoting.text(WORTH)})"
     written = f"{spent} OR ({counted} AND value ~ '^[0-9]{{1,9}}$') OR ({owed} AND value = '1')"
     yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent} OR {counted}")
@@ -415,7 +410,6 @@ def _unestimated(connection: Connection) -> list[str]:
 
 
 def _other_policies(connection: Connection) -> Iterator[str]:
-    """Yield the policies on the tables that are not of this package."""
     query = text(
         "SELECT polname || ' ON ' || polrelid::regclass FROM pg_policy WHERE NOT starts_with(polname, :ours) "
         "AND polpermissive AND polrelid = ANY(SELECT to_regclass(name)::oid FROM unnest(CAST(:tables AS text[])) name) "

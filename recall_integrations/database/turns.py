@@ -62,16 +62,9 @@ class Watch:
             return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
 
     def now(self) -> Reached:
-        """Return what is committed; as `version`."""
         return Reached(self.version())
 
-    def turn_began(self) -> Reached:
-        """Return what is committed at the beginning of a turn to write; as `version`."""
-        return Reached(self.version())
-
-    def turn_ends(self) -> Reached:
-        """Return what is committed at the end of a turn to write; as `version`."""
-        return Reached(self.version())
+    turn_began = turn_ends = now
 
     def close(self) -> None:
         """Close the connection to the database. Closing twice is harmless."""
@@ -87,6 +80,11 @@ CLOSE_S = 2.0  # that the server is waited for
 PLACE = (
     "coalesce((SELECT relnamespace FROM pg_class WHERE oid = to_regclass('changes')), "
     "to_regnamespace(quote_ident(current_schema()))::oid, 0::oid)"
+)
+# Where the server lists who has a lock of a store, by its key.
+LOCKS = (
+    f"FROM pg_locks WHERE locktype = 'advisory' AND granted AND objid = %(key)s AND classid = {PLACE} "
+    "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 _KEY = f"(({PLACE})::bigint << 32) | CAST(%(key)s AS bigint)"
 WAITED = "55P03"  # a lock was not had in time
@@ -224,7 +222,6 @@ def _begin(connection: Connection) -> str:
 
 
 def _is_idle(raw: Any) -> bool:
-    """Say whether a connection is in no transaction."""
     import psycopg
 
     return bool(raw.info.transaction_status == psycopg.pq.TransactionStatus.IDLE)
@@ -304,7 +301,6 @@ class WriteLock(AdvisoryLock):
         self._flushes: list[Flush] = []  # of this turn
 
     def acquire(self, timeout: float) -> bool:
-        """Wait at most so many seconds for the lock; say whether this node has it."""
         self._held = True  # an interrupt may come at any place
         # In a snapshot of its own, taken when the lock was had. Before the first turn is over there may be no tables.
         said = self._had(timeout, _COMMITTED) if self._made else self._had(timeout)
@@ -355,11 +351,7 @@ class Lease:
 
     def mine(self) -> bool:
         """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it."""
-        held = (
-            "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND granted AND pid = pg_backend_pid() "
-            f"AND objid = %(key)s AND classid = {PLACE} "
-            "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
-        )
+        held = f"SELECT count(*) {LOCKS} AND pid = pg_backend_pid()"
         with within(CLOSE_S):
             if self._outside.stays:
                 return self._is_mine(held)
@@ -401,11 +393,9 @@ class Committed:
         return self.now().version
 
     def now(self) -> Reached:
-        """Return what is committed."""
         return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:
-        """Return what is committed at the beginning of a turn to write."""
         return self._lock.begun() or self.now()
 
     def turn_ends(self) -> Reached:
@@ -413,5 +403,4 @@ class Committed:
         return self._lock.give_back() or self.now()
 
     def close(self) -> None:
-        """End the connection."""
         self._outside.close()

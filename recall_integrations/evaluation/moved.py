@@ -15,7 +15,7 @@ from recall_integrations.database import schema
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
-from recall_integrations.store.moving import TABLES, Place, digest, held, identity
+from recall_integrations.store.moving import Place, digest, held, identity
 
 SAMPLE = 20
 QUERY_WORDS = 8
@@ -107,7 +107,7 @@ def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, di
     count = 0
     for done, scope_id in enumerate(scopes):
         tell("Comparing rows", done, len(scopes))
-        for table in TABLES:
+        for table in schema.OF_SCOPES:
             mine, theirs = digest(left, table, scope_id), digest(right, table, scope_id)
             count += mine.rows
             if mine != theirs and table is not BY_RECALLS:

@@ -107,8 +107,8 @@ class Shelf:
         looked, there = self._there
         if now - looked >= LOOK_SECONDS:
             try:
-                there = self._kept.any()
-            except StoreError:  # rules are the floor
+                there = bool(self._kept.names())
+            except (StoreError, OSError):  # rules are the floor
                 there = False
             self._there = now, there
         return there

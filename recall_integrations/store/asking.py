@@ -11,6 +11,8 @@ import logging
 import threading
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 from functools import partial
@@ -96,11 +98,9 @@ class AskedEmbedding:
 
     @property
     def remote(self) -> bool:
-        """True if a call leaves the machine."""
         return self.source.remote
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts: shape `(len(texts), dimensions)`, as the embedding gives it."""
         if len(texts) <= PIECE or self.here:
             return self._asked(lambda: self.source.embed_documents(texts))
         pieces = [texts[i : i + PIECE] for i in range(0, len(texts), PIECE)]
@@ -111,7 +111,6 @@ class AskedEmbedding:
             raise EmbeddingError(f"The embedding must return vectors of equal length: {e}.") from e
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Embed a query: shape `(dimensions,)`. Raises as `embed_documents`."""
         return self._asked(lambda: self.source.embed_query(text))
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:
@@ -158,7 +157,6 @@ class CosineWorth:
         self._bundled = isinstance(embedding, StaticEmbedding)
         self.measures = not (self._bundled or costly)
         self._known: dict[str, float] = {}
-        self._written: dict[str, int] = {}  # counts of the scope that is being written to, with this write
         self._noted: dict[tuple[int, str], int] = {}  # by scope and language
         self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
         self._tried: set[str] = set()
@@ -184,12 +182,11 @@ class CosineWorth:
         if self._bundled:
             return bundled_worth(language, text)
         english = 1.0 if self.english is None else self.english
-        known = {code: v for code, v in self._known.items() if scope_id is None or self._speaks(scope_id, code)}
-        found = probe.worth_in(language, text, {probe.ENGLISH: english, **known})
+        known = dict(self._known)
+        if scope_id is not None:
+            known = {code: v for code, v in known.items() if self._noted.get((scope_id, code), 0) >= MEMORIES_MIN}
+        found = probe.worth_in(language, text, {**known, probe.ENGLISH: english})
         return min(english, 1.0) if found is None else found
-
-    def _speaks(self, scope_id: int, language: str) -> bool:
-        return language == probe.ENGLISH or self._noted.get((scope_id, language), 0) >= MEMORIES_MIN
 
     @property
     def reads(self) -> bool:
@@ -260,7 +257,7 @@ class CosineWorth:
         more: bool = False,
     ) -> None:
         """Note measured factors, and count the texts that are written to a scope, in the caller's transaction."""
-        self._written = self._counted(scope_id, texts) if self.measures else {}
+        written = self._counted(scope_id, texts) if self.measures else {}
         for language, value in measured.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
@@ -268,7 +265,7 @@ class CosineWorth:
             self._before = {}
         if scope_id is None:
             return
-        for language, count in sorted(self._written.items()):
+        for language, count in sorted(written.items()):
             put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
             self._before.setdefault((scope_id, language), self._noted.get((scope_id, language), 0))
             self._noted[scope_id, language] = count
@@ -279,7 +276,7 @@ class CosineWorth:
             self._known.pop(language, None)
             self._tried.discard(language)
         self._noted.update(self._before)
-        self._before, self._written = {}, {}
+        self._before = {}
 
     def again(self) -> None:
         """Try failed languages again."""
@@ -368,48 +365,23 @@ def look_ahead(
     worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
     found = parts.catalog.extracted(memory.text for memory in memories)
     texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
-    with _Embedding(parts, texts) as embedding:
+    beside: Future[Vectors] | None = None
+    with ThreadPoolExecutor(1, "recall-embedding") as threads:  # the bundled model releases the interpreter meanwhile
+        if parts.asking.here and len(texts) >= BESIDE_MIN:
+            with suppress(RuntimeError):  # the process can start none
+                beside = threads.submit(_embedded, parts, texts)
         cut = {(memory.text, memory.actor): cut_row(memory.text, memory.actor) for memory in memories}
         told = {}
         if now is not None and parts.slots is not None:
             told = {id(memory): (memory, derived_from(memory, now, parts.slots)) for memory in memories}
-    return Ahead(vectors=embedding.vectors, found=found, worth=worth, cut=cut, derived=told)
+    vectors = _embedded(parts, texts) if beside is None else beside.result()
+    return Ahead(vectors=vectors, found=found, worth=worth, cut=cut, derived=told)
 
 
-class _Embedding:
-    """Makes vectors while the caller does something else: the bundled model releases the interpreter meanwhile."""
-
-    def __init__(self, parts: StoreParts, texts: Sequence[str]) -> None:
-        self.vectors = Vectors()
-        self._parts, self._texts = parts, list(texts)
-        self._failed: BaseException | None = None
-        self._thread: threading.Thread | None = None
-
-    def __enter__(self) -> _Embedding:
-        if self._parts.asking.here and len(self._texts) >= BESIDE_MIN:
-            thread = threading.Thread(target=self._run, name="recall-embedding", daemon=True)
-            try:
-                thread.start()
-                self._thread = thread
-            except RuntimeError:  # the process can start none
-                pass
-        if self._thread is None:
-            self._run()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        if self._thread is not None:
-            self._thread.join()
-        if self._failed is not None:
-            raise self._failed
-
-    def _run(self) -> None:
-        try:
-            if not self._parts.asking.here:
-                self._parts.settle()
-            made = self._parts.indexes.embed(self._texts)
-            self.vectors = Vectors(made=dict(zip(self._texts, made, strict=True)))
-        except EmbeddingError as e:
-            self.vectors = Vectors(error=e)
-        except BaseException as e:  # noqa: BLE001 - handed to the caller
-            self._failed = e
+def _embedded(parts: StoreParts, texts: list[str]) -> Vectors:
+    try:
+        if not parts.asking.here:
+            parts.settle()
+        return Vectors(made=dict(zip(texts, parts.indexes.embed(texts), strict=True)))
+    except EmbeddingError as e:
+        return Vectors(error=e)

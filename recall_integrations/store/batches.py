@@ -11,7 +11,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from sqlalchemy import Connection, Table
 
@@ -26,6 +26,7 @@ from recall_integrations.records import record
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import Ahead
 from recall_integrations.store.entities import EntityRows
+from recall_integrations.store.given import Chat
 from recall_integrations.store.indexes import vector_rows
 from recall_integrations.store.journal import SEMANTIC, Appended, Change
 from recall_integrations.store.parts import StoreParts
@@ -36,39 +37,55 @@ if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
 
 
-class Request(Protocol):
-    """A write in the line."""
+@record(frozen=True, slots=True, kw_only=True)
+class Batch:
+    """One write to one scope: what was given, or the part of it to write."""
+
+    scope: Scope
+    memories: Sequence[Memory]
+    ids: list[str]  # made once, so that a retry replaces its own earlier write; filled in its turn
+    now: datetime  # the time of memories without one
+    known: Ahead  # facts found before the write (`look_ahead`)
+    chat: Chat  # tells which of them are messages, and the wish for duplicates
+    gone: Sequence[int] = ()  # numbers of memories that the batch replaces, besides those with the same ids
+    fresh: bool = False  # whether no memory can have these ids yet
 
     @property
     def needs(self) -> Set[Hashable]:
-        """Keys that no earlier write of the same transaction may leave."""
+        """Keys that no earlier batch of its transaction may have written, since it could not see them there."""
+        if self.chat.ids:  # such ids are looked up outside of the transaction
+            return {self.scope}
+        return {key for memory in self.memories for key in self._keys(memory)}
 
     @property
     def leaves(self) -> Set[Hashable]:
-        """Keys that later writes may need."""
+        """Keys that the batch writes."""
+        return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
 
+    def _keys(self, memory: Memory) -> Iterator[Hashable]:
+        if memory.id is not None:
+            yield self.scope, "id", memory.id
+        if memory.thread is not None:  # its place is after the last stored one
+            yield self.scope, "thread", memory.thread
 
-R = TypeVar("R", bound=Request)
-A = TypeVar("A")
 
 MOST = 64  # writes of one transaction: the last one waits for all of them
 
 
-class Asked(Generic[R, A]):
+class Asked:
     """A write that stands in the line."""
 
     __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
 
-    def __init__(self, request: R, *, alone: bool) -> None:
+    def __init__(self, request: Batch, *, alone: bool) -> None:
         self.request, self.alone = request, alone
-        self.taken: list[Asked[R, A]] = []
+        self.taken: list[Asked] = []
         self.changed = threading.Event()
         self.over = self.in_company = False
-        self.answer: A | None = None
+        self.answer: list[str] | None = None
         self.error: BaseException | None = None
 
-    def is_done(self, answer: A) -> None:
-        """Note the result of the write."""
+    def is_done(self, answer: list[str]) -> None:
         self.answer = answer
 
     def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
@@ -77,7 +94,6 @@ class Asked(Generic[R, A]):
 
     @property
     def tried(self) -> bool:
-        """True if the write was done, or failed."""
         return self.answer is not None or self.error is not None
 
 
@@ -85,14 +101,14 @@ class Company(Exception):
     """A write failed together with others. Its cause is the error; by itself it may well work."""
 
 
-class Line(Generic[R, A]):
+class Line:
     """Threads that wait to write, in the order in which they came."""
 
-    def __init__(self, lead: Callable[[Callable[[], Sequence[Asked[R, A]]]], None], most: int = MOST) -> None:
+    def __init__(self, lead: Callable[[Callable[[], Sequence[Asked]]], None], most: int = MOST) -> None:
         self._lead, self._most = lead, most
         self._lock = threading.RLock()  # a handler of a signal may write, wherever its thread is
-        self._waiting: deque[Asked[R, A]] = deque()
-        self._leader: Asked[R, A] | None = None
+        self._waiting: deque[Asked] = deque()
+        self._leader: Asked | None = None
         self._threads: set[int] = set()
 
     @property
@@ -100,9 +116,9 @@ class Line(Generic[R, A]):
         """True if this thread stands in the line: its writes meanwhile (in a handler of a signal) must not wait."""
         return threading.get_ident() in self._threads
 
-    def ask(self, request: R, *, alone: bool = False) -> A:
+    def ask(self, request: Batch, *, alone: bool = False) -> list[str]:
         """Write, by this thread or another one, and return the result."""
-        me: Asked[R, A] = Asked(request, alone=alone)
+        me = Asked(request, alone=alone)
         try:
             with self._lock:
                 self._threads.add(threading.get_ident())
@@ -122,13 +138,12 @@ class Line(Generic[R, A]):
                 self._leave(me)
                 raise
         if me.error is None:
-            return cast(A, me.answer)
+            return cast(list[str], me.answer)
         if me.in_company:
             raise Company from me.error
         raise me.error
 
-    def _led(self, me: Asked[R, A]) -> None:
-        """Do all the writes that are taken."""
+    def _led(self, me: Asked) -> None:
         try:
             self._lead(lambda: self._taken(me))
         except Exception as e:  # noqa: BLE001 - handed to those whose it is
@@ -143,7 +158,7 @@ class Line(Generic[R, A]):
         finally:
             self._leave(me)
 
-    def _taken(self, me: Asked[R, A]) -> Sequence[Asked[R, A]]:
+    def _taken(self, me: Asked) -> Sequence[Asked]:
         """Take the writes that go together now; called once a turn."""
         left: set[Hashable] = set()
         with self._lock:
@@ -157,7 +172,7 @@ class Line(Generic[R, A]):
                 self._waiting.popleft()
         return tuple(me.taken)
 
-    def _leave(self, me: Asked[R, A]) -> None:
+    def _leave(self, me: Asked) -> None:
         """Stop leading. Tried writes are over; the others return to their places. Leaving twice is harmless."""
         with self._lock:
             self._threads.discard(threading.get_ident())
@@ -190,19 +205,6 @@ def _copied(error: Exception) -> Exception:
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Batch:
-    """One write to one scope."""
-
-    scope: Scope
-    memories: Sequence[Memory]
-    ids: Sequence[str]
-    now: datetime  # the time of memories without one
-    known: Ahead  # facts found before the write (`look_ahead`)
-    gone: Sequence[int] = ()  # numbers of memories that the batch replaces, besides those with the same ids
-    fresh: bool = False  # whether no memory can have these ids yet
-
-
-@record(frozen=True, slots=True, kw_only=True)
 class Written:
     """The changes of batches to a scope; read once they are committed."""
 
@@ -213,7 +215,6 @@ class Written:
     entities: EntityRows  # rows that go into memory once they are committed
     spoke: Set[str]  # languages with tables that occur in the texts
     appended: Appended  # all entries of the transaction
-    added: int  # number of memories that the scope has gained
 
     @property
     def embedded(self) -> bool:
@@ -224,8 +225,8 @@ class Written:
 class _Part:
     """A batch with its place in the transaction."""
 
-    def __init__(self, batch: Batch, scope_id: int, replaced: Mapping[str, rows.Place], seq: int) -> None:
-        self.batch, self.scope_id = batch, scope_id
+    def __init__(self, batch: Batch, scope_id: int, replaced: dict[str, rows.Place], seq: int) -> None:
+        self.batch, self.scope_id, self.replaced = batch, scope_id, replaced
         self.old = sorted({*(place.num for place in replaced.values()), *batch.gone})
         first = seq + len(self.old)
         self.nums = list(range(first, first + len(batch.memories)))
@@ -292,21 +293,28 @@ class Batches:
         parts = self._parts
         newest = parts.followed.newest(parts.next_seq)
         made = self._parts_of(connection, batches, scopes)
-        tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in _IN_ORDER}
+        tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in schema.OF_SCOPES}
         stems: dict[int, Sequence[str]] = {}
         placed = [
-            rows.positions(connection, part.scope_id, part.batch.memories, part.batch.ids, replaced)
-            for part, replaced in made
+            rows.positions(connection, part.scope_id, part.batch.memories, part.batch.ids, part.replaced)
+            for part in made
         ]
-        for (part, _), positions in zip(made, placed, strict=True):
+        for part, positions in zip(made, placed, strict=True):
             self._removing.take_out(connection, part.scope_id, part.old)
             stems.update(self._rows_of(part, positions, tables))
-        vectors = self._vectors_of([part for part, _ in made])
+        vectors = self._vectors_of(made)
         tables[schema.vectors] = vectors or []
         of_scopes: dict[int, list[_Part]] = {}
-        for part, _ in made:
+        for part in made:
             of_scopes.setdefault(part.scope_id, []).append(part)
-        entities = {scope_id: self._entities_of(scope_id, some) for scope_id, some in of_scopes.items()}
+        entities = {
+            scope_id: parts.catalog.rows_for(
+                scope_id,
+                [item for part in some for item in part.numbered],
+                {text: names for part in some for text, names in part.batch.known.found.items()},
+            )
+            for scope_id, some in of_scopes.items()
+        }
         for named in entities.values():
             tables[schema.entities] += named.entities
             tables[schema.mentions] += named.mentions
@@ -317,7 +325,7 @@ class Batches:
             scope_id: languages.write(connection, scope_id, (m.text for part in some for m in part.batch.memories))
             for scope_id, some in of_scopes.items()
         }
-        entries = [entry for part, _ in made for entry in part.entries]
+        entries = [entry for part in made for entry in part.entries]
         appended = journal.append(connection, entries, None if vectors is None else SEMANTIC, newest)
         found: list[Written] = []
         for scope_id, some in of_scopes.items():
@@ -331,24 +339,19 @@ class Batches:
                     entities=entities[scope_id],
                     spoke=spoke[scope_id].intersection(READ),
                     appended=appended,
-                    added=added,
                 )
             )
         return found
 
-    def _parts_of(
-        self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]
-    ) -> list[tuple[_Part, dict[str, rows.Place]]]:
+    def _parts_of(self, connection: Connection, batches: Sequence[Batch], scopes: Mapping[Scope, int]) -> list[_Part]:
         """Give the batches their numbers, and find the memories that each replaces."""
         asked = [
-            None if batch.fresh else rows.find_asked(connection, scopes[batch.scope], batch.ids) for batch in batches
+            dict if batch.fresh else rows.find_asked(connection, scopes[batch.scope], batch.ids) for batch in batches
         ]
         seq, made = self._parts.next_seq, []
         for batch, find in zip(batches, asked, strict=True):
-            replaced = {} if find is None else find()
-            part = _Part(batch, scopes[batch.scope], replaced, seq)
-            made.append((part, replaced))
-            seq += len(part.entries)
+            made.append(_Part(batch, scopes[batch.scope], find(), seq))
+            seq += len(made[-1].entries)
         return made
 
     def _rows_of(
@@ -381,29 +384,3 @@ class Batches:
                 return None
             found += vector_rows(part.puts, vectors)
         return found
-
-    def _entities_of(self, scope_id: int, parts: Sequence[_Part]) -> EntityRows:
-        found: dict[str, tuple[str, ...]] = {}
-        for part in parts:
-            found.update(part.batch.known.found)
-        items = [item for part in parts for item in part.numbered]
-        return self._parts.catalog.rows_for(scope_id, items, found)
-
-
-# Tables whose rows are inserted, in this order.
-_IN_ORDER = (
-    schema.memories,
-    schema.words,
-    schema.facts,
-    schema.told_times,
-    schema.vectors,
-    schema.entities,
-    schema.mentions,
-    schema.edges,
-)
-
-
-def can_go_with_others(parts: StoreParts, known: Ahead, memories: Sequence[Memory]) -> bool:
-    """Say whether a batch may share a transaction with others: nothing has to be made or measured for it."""
-    whole = not parts.indexes.lag[SEMANTIC] and known.vectors_of(memories) is not None
-    return parts.stamped and whole and not known.worth

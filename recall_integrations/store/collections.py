@@ -1,40 +1,192 @@
-"""The Chroma collections of scopes too large for the exact scan, in files, filled in the background.
+"""The collections of large scopes: what those in files and on a server have in common, and those in files (Chroma).
 
-A collection follows the journal of its scope. Chroma holds Python's lock while it puts vectors into its graph (about a
-millisecond each), so the thread gives it a few at a time, and rests as long as that took, unless somebody waits.
+A collection of a scope reaches up to a number: it holds the vectors up to that one, without those removed up to it.
+Later vectors are scanned exactly, so a recall finds the same at any moment, and what fills collections may be slow,
+damaged or gone without a write failing. Vectors are in SQL: whatever is wrong, a collection is made anew from there.
+
+Chroma holds Python's lock while it puts vectors into its graph (about a millisecond each), so the thread gives it a few
+at a time, and rests as long as that took, unless somebody waits.
 """
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection, Engine, func, select, update
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import ColumnElement, Connection, Engine, Row, func, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations.errors import IndexUnavailable, RecallError
 from recall_integrations.indexes.vectors import NO_HOME, SemanticIndex, finds_itself, torn
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
 from recall_integrations.store import homes, index_files, journal
-from recall_integrations.store.collections_base import (
-    CLOSE_S,
-    LEAVES,
-    SLICE,
-    WAITING_MAX,
-    CollectionsBase,
-    Progress,
-    Slice,
-    next_slice,
-)
+from recall_integrations.store.filling import Filling
+from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import SEMANTIC, Point
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.turns import WriteTurn
+
+if TYPE_CHECKING:
+    from recall_integrations.resilience.guard import Health
 
 logger = logging.getLogger("recall_integrations")
+
+Progress = Callable[[str, int, int], None]  # (what, done, total)
+SLICE = 2_000  # changes after which it is noted how far a collection reaches
+WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
+LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its collection at an open
+CLOSE_S = 10.0  # for a part that is under way; leaving it behind costs only work
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Slice:
+    """The next part for a collection."""
+
+    after: int
+    upto: int
+    nums: list[int]
+    vectors: NDArray[np.float32]
+    gone: list[int]  # nums to remove
+    mark: Point | None  # a point of the journal beyond which the part holds nothing
+
+
+class CollectionsBase(ABC):
+    """Collections of large scopes, and the thread that fills them."""
+
+    BEHIND: str  # what is noted of a failure, with its message in the place of {}
+
+    def __init__(
+        self, engine: Engine, *, scan_max: Callable[[], int], write_lock: WriteTurn, note: Callable[[str], None]
+    ) -> None:
+        self._engine = engine
+        self._scan_max, self._write_lock, self._note = scan_max, write_lock, note
+        self._waiting = 0  # changes since the thread was idle
+        self._closed = False
+        self.failed = ""  # why the thread last ended; empty = its work was done
+        self.filling = Filling(self._step, self._could_not)
+
+    def health(self) -> tuple[Health, ...]:
+        """Return the health of the server; nothing if there is none, or it was never asked."""
+        return ()
+
+    def spare(self, connection: Connection) -> int | None:
+        """Return the last entry of the journal that no collection needs; `None` = they need none."""
+        return None
+
+    def lacking(self) -> dict[int, int]:
+        """Count the vectors that the collection of each large scope does not have yet, by scope."""
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            return {
+                scope_id: _count(connection, (v.scope_id == scope_id) & (v.num > until))
+                for scope_id, until in sorted(self._reached(connection).items())
+            }
+
+    @abstractmethod
+    def _reached(self, connection: Connection) -> Mapping[int, int]:
+        """Return how far the collection of each large scope reaches."""
+
+    @abstractmethod
+    def _step(self) -> bool:
+        """Do a part of the work; say whether there may be more."""
+
+    @abstractmethod
+    def _could_not(self, error: BaseException) -> None:
+        """Note a failure of the thread."""
+
+    @abstractmethod
+    def _give(self, scope_id: int) -> int | None:
+        """Give the collection of a scope its next slice, whoever wants the thread to stop; return the number of
+        vectors in it, `None` if it lacks nothing."""
+
+    def _fill_all(self, progress: Progress | None) -> None:
+        """Give all collections what they lack, in the thread of the caller."""
+        lacking, done = self.lacking(), 0
+        total = sum(lacking.values())
+        for scope_id in lacking:
+            while (given := self._give(scope_id)) is not None:
+                done += given
+                if progress is not None:
+                    progress(SEMANTIC, min(done, total), total)
+
+    @contextlib.contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the write lock, to change the database. A halted thread gives up: its stopper may hold the lock."""
+        while not self._write_lock.acquire(timeout=0.05):
+            if self._closed or (self.filling.mine and self.filling.halted):
+                raise IndexUnavailable("The semantic index is closed.")
+        try:
+            yield
+        finally:
+            self._write_lock.release()
+
+    def _wanted(self, scope_id: int, until: int, samples: int) -> tuple[int, list[NDArray[np.float32]]]:
+        """Count the vectors that a collection must hold, and read some, spread over the scope, but none of zeros."""
+        v = schema.vectors.c
+        with self._engine.connect() as connection:
+            mine = (v.scope_id == scope_id) & (v.num <= until)
+            low, high = connection.execute(select(func.min(v.num), func.max(v.num)).where(mine)).one()
+            blobs: dict[int, bytes] = {}
+            for i in range(samples if low is not None else 0):
+                start = low + (high - low) * i // samples
+                query = select(v.num, v.vector).where(mine, v.num >= start).order_by(v.num).limit(1)
+                blobs.update({row[0]: row[1] for row in connection.execute(query)})
+            wanted = _count(connection, mine)
+        _, vectors = stacked(list(blobs.items()))
+        return wanted, [vector for vector in vectors if vector.any()]
+
+    def _report(self, error: BaseException, kind: str = "") -> None:
+        said = str(error) if isinstance(error, RecallError) else f"{type(error).__name__}: {error}"
+        if (kind or said) != self.failed:
+            self.failed = kind or said
+            self._note(self.BEHIND.format(said))
+
+
+def _count(connection: Connection, which: ColumnElement[bool]) -> int:
+    return int(connection.execute(select(func.count()).select_from(schema.vectors).where(which)).scalar_one())
+
+
+def next_slice(engine: Engine, scope_id: int, after: int, limit: int) -> Slice | None:
+    """Return the next part for the collection of a scope; `None` = it has everything."""
+    c, v = schema.changes.c, schema.vectors.c
+    with engine.connect() as connection:  # one snapshot
+        cursor = upto = journal.cursors(connection).get(SEMANTIC, 0)
+        removed: Sequence[Row[int, int]] = ()
+        if after:
+            query = select(c.seq, c.num).where(c.scope_id == scope_id, c.op == "del", c.seq > after, c.seq <= upto)
+            removed = connection.execute(query.order_by(c.seq).limit(limit)).all()
+            upto = removed[-1].seq if len(removed) == limit else upto
+        new = select(v.num, v.vector).where(v.scope_id == scope_id, v.num > after, v.num <= upto)
+        rows = connection.execute(new.order_by(v.num).limit(limit)).all()
+        upto = rows[-1].num if len(rows) == limit else upto
+        mark = journal.point(connection, cursor)
+    gone = [row.num for row in removed if row.seq <= upto]
+    if not rows and not gone:
+        return None
+    nums, vectors = stacked([(row.num, row.vector) for row in rows])
+    return Slice(after=after, upto=upto, nums=nums, vectors=vectors, gone=gone, mark=mark)
+
+
+def stacked(rows: list[tuple[int, bytes]]) -> tuple[list[int], NDArray[np.float32]]:
+    """Return numbers and vectors; 0 for an unreadable vector, as in the columns: the doctor finds it."""
+    lengths = [len(blob) if isinstance(blob, bytes) else 0 for _, blob in rows]
+    width = max(set(lengths), key=lengths.count, default=0) // 2 * 2
+    blank = bytes(width)
+    joined = b"".join(blob if n == width else blank for (_, blob), n in zip(rows, lengths, strict=True))
+    vectors = np.frombuffer(joined, dtype="<f2").reshape(len(rows), width // 2).astype(np.float32)
+    vectors[~np.isfinite(vectors).all(axis=1)] = 0
+    return [num for num, _ in rows], vectors
+
 
 AT_ONCE = 32  # vectors given to Chroma at a time
 REST_MAX_S = 0.2
@@ -55,14 +207,13 @@ class Collections(CollectionsBase):
         directory: Path,
         *,
         scan_max: Callable[[], int],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         note: Callable[[str], None],
     ) -> None:
         super().__init__(engine, scan_max=scan_max, write_lock=write_lock, note=note)
         self._directory = directory
         self._open_lock = threading.RLock()
-        self._homes: dict[int, str] = {}
-        self._until: dict[int, int] = {}
+        self._homes: dict[int, Home] = {}
         self._epoch = 0
         self._index: SemanticIndex | None = None
         self._sealed: dict[str, index_files.Entry] = {}
@@ -73,14 +224,14 @@ class Collections(CollectionsBase):
 
     def home_of(self, scope_id: int) -> str:
         """Return the collection of a scope; `NO_HOME` = it has none."""
-        return self._homes.get(scope_id, NO_HOME)
+        return self._homes.get(scope_id, NOTHING).name
 
     def home_until(self, scope_id: int) -> int:
         """Return the highest number that the collection of a scope may hold; later ones have to be scanned. 0 = none.
 
         The number may fall to 0 when `index` opens a damaged directory: ask again after that.
         """
-        return self._until.get(scope_id, 0)
+        return self._homes.get(scope_id, NOTHING).until
 
     @property
     def index(self) -> SemanticIndex:
@@ -104,7 +255,7 @@ class Collections(CollectionsBase):
         return self._index is not None and self._index.opened
 
     def _reached(self, _connection: Connection) -> dict[int, int]:
-        return {scope_id: self.home_until(scope_id) for scope_id in self._homes}
+        return {scope_id: home.until for scope_id, home in self._homes.items()}
 
     # -- opening and closing -----------------------------------------------------------------------------------------
 
@@ -122,15 +273,9 @@ class Collections(CollectionsBase):
 
     def load(self) -> None:
         """Read which scopes have a collection."""
-        s = schema.scopes.c
         with self._engine.connect() as connection:
-            housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME)
-            rows = connection.execute(housed.order_by(s.scope_id))
-            found = [(int(scope_id), str(home), int(until)) for scope_id, home, until in rows]
+            self._homes = homes.noted(connection, on_server=False)  # others are on one that was used before
             self._epoch = index_files.epoch_of(connection, SEMANTIC)
-        found = [one for one in found if not homes.served(one[1])]  # those are on a server that was used before
-        self._homes = {scope_id: home for scope_id, home, _ in found}
-        self._until = {scope_id: until for scope_id, _, until in found}
 
     def _review(self) -> None:
         """Give collections to scopes that are too large, and take them from those that are small."""
@@ -161,7 +306,7 @@ class Collections(CollectionsBase):
 
     def _seen_from_outside(self) -> str | None:
         """Describe the damage that shows without loading Chroma; `None` = none."""
-        path, reached = self._path, max(self._until.values(), default=0)
+        path, reached = self._path, max((home.until for home in self._homes.values()), default=0)
         broken, self._sealed = index_files.broken_seal(path)
         if broken is not None:
             return f"The semantic index is damaged: {broken}."
@@ -186,7 +331,7 @@ class Collections(CollectionsBase):
             if (problem := torn(path)) is not None:
                 return f"The semantic index is damaged: {problem}."
             index = SemanticIndex(path)
-            index.keep(set(self._homes.values()))
+            index.keep({home.name for home in self._homes.values()})
             self._look(index)
             index_files.mark_trying(path, False)
         except (IndexUnavailable, OSError) as e:
@@ -198,15 +343,17 @@ class Collections(CollectionsBase):
 
     def _look(self, index: SemanticIndex) -> None:
         """Compare counts, and let collections find some of their own vectors: Chroma counts lost ones too."""
-        reached = {scope_id: until for scope_id, until in sorted(self._until.items()) if until}
-        if not reached:
+        of = {
+            home.name: self._wanted(scope_id, home.until, SAMPLES)
+            for scope_id, home in sorted(self._homes.items())
+            if home.until
+        }
+        if not of:
             return
-        of = {scope_id: self._wanted(scope_id, until, SAMPLES) for scope_id, until in reached.items()}
         found, wanted = index.count(), sum(count for count, _ in of.values())
         if found < wanted:
             raise IndexUnavailable(f"The semantic index holds {found:,} vectors, the store {wanted:,}.")
-        for scope_id, (_, sample) in of.items():
-            home = self._homes[scope_id]
+        for home, (_, sample) in of.items():
             missed = sum(not finds_itself(index.nearest(home, vector, 1)[1]) for vector in sample)
             self._searched.add(home)
             if missed > len(sample) // 8:
@@ -247,7 +394,7 @@ class Collections(CollectionsBase):
             following = index_files.next_epoch(connection, SEMANTIC)
             connection.execute(update(schema.scopes).values(vector_until=0))
         old, self._index = self._index, None
-        self._until = dict.fromkeys(self._homes, 0)
+        self._homes = {scope_id: Home(home.name, 0) for scope_id, home in self._homes.items()}
         self._epoch, self._sealed, self._marked = following, {}, None
         self._searched.clear()
         if old is not None:
@@ -265,8 +412,7 @@ class Collections(CollectionsBase):
             if (memories or 0) > self._scan_max():
                 with self._engine.begin() as connection:
                     self._house(connection, scope_id, home_for(scope_id))
-                self._until[scope_id] = 0
-                self._homes[scope_id] = home_for(scope_id)
+                self._homes[scope_id] = Home(home_for(scope_id), 0)
         if scope_ids & self._homes.keys():
             self._waiting += changes
             self.filling.wake(urgent=self._waiting >= WAITING_MAX)
@@ -284,14 +430,13 @@ class Collections(CollectionsBase):
 
     def _next(self, scope_id: int) -> Slice | None:
         """Return the next slice for a collection; `None` = it has everything."""
-        return next_slice(self._engine, scope_id, self._until.get(scope_id, 0), SLICE)
+        return next_slice(self._engine, scope_id, self.home_until(scope_id), SLICE)
 
     def _step(self) -> bool:
-        """Give a slice to the first collection that lacks something; say whether there may be more."""
         for scope_id, home in sorted(self._homes.items()):
             part = self._next(scope_id)
             if part is not None:
-                self._fill(scope_id, home, part)
+                self._fill(scope_id, home.name, part)
                 return not self.filling.halted
         self._waiting, self.failed = 0, ""
         return False
@@ -300,7 +445,7 @@ class Collections(CollectionsBase):
         part = self._next(scope_id)
         if part is None:
             return None
-        self._fill(scope_id, self._homes[scope_id], part, whole=True)
+        self._fill(scope_id, self.home_of(scope_id), part, whole=True)
         return len(part.nums)
 
     def _fill(self, scope_id: int, home: str, part: Slice, *, whole: bool = False) -> None:
@@ -323,7 +468,7 @@ class Collections(CollectionsBase):
                 s = schema.scopes
                 with self._engine.begin() as connection:
                     connection.execute(update(s).where(s.c.scope_id == scope_id).values(vector_until=part.upto))
-                self._until[scope_id] = part.upto
+                self._homes[scope_id] = Home(home, part.upto)
 
     def _applied(self, index: SemanticIndex, home: str, part: Slice, at_once: int) -> Iterator[float]:
         """Give a slice to Chroma, `at_once` vectors at a time; yield the seconds that each part took."""
@@ -349,7 +494,7 @@ class Collections(CollectionsBase):
         """Return the last entry of the journal that no collection needs; `None` = they need none. Before it may be
         dropped, the mark of the directory moves on, in a history that it belongs to."""
         c = schema.changes.c
-        if not any(self._until.values()):
+        if not any(home.until for home in self._homes.values()):
             return None
         mark = journal.point(connection, journal.last_seq(connection))
         if mark is None:
@@ -360,9 +505,9 @@ class Collections(CollectionsBase):
             return 0
         self._marked = mark
         needed = []
-        for scope_id, until in self._until.items():
-            query = select(func.min(c.seq)).where(c.scope_id == scope_id, c.seq > until)
-            first = connection.execute(query).scalar() if until else None
+        for scope_id, home in self._homes.items():
+            query = select(func.min(c.seq)).where(c.scope_id == scope_id, c.seq > home.until)
+            first = connection.execute(query).scalar() if home.until else None
             needed += [] if first is None else [int(first) - 1]
         return min(needed, default=None)
 

@@ -11,7 +11,6 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -27,7 +26,8 @@ from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.filling import Filling
+from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
@@ -58,7 +58,7 @@ class ColumnFiles:
         *,
         embedding: Callable[[], str],
         whole: Callable[[], bool],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         lasting: bool = True,
         keeps: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -75,8 +75,8 @@ class ColumnFiles:
         self._removals = 0  # of all files together
         self._closing = threading.Event()
         self._closed = False  # no file is put in its place any more: the directory may be somebody else's
-        self._wanted: dict[int, None] = {}  # scopes to be saved in the background
-        self._thread: threading.Thread | None = None
+        self._wanted: dict[int, Callable[[int], object]] = {}  # what saves a scope in the background
+        self._saving = Filling(self._save_next, lambda error: logger.warning("Columns are not kept: %s", told(error)))
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -204,23 +204,20 @@ class ColumnFiles:
     def save_later(self, scope_id: int, save: Callable[[int], object]) -> None:
         """Call `save` with the scope in the background, after a pause."""
         with self._lock:
-            if self._closing.is_set() or not self._lasting:
-                return
-            self._wanted[scope_id] = None
-            if self._thread is None or not self._thread.is_alive():
-                self._thread = threading.Thread(target=self._saving, args=(save,), name="recall-columns", daemon=True)
-                with suppress(RuntimeError):  # the process can start no more threads: they are saved at `close`
-                    self._thread.start()
+            idle = not self._wanted
+            self._wanted[scope_id] = save
+        if idle and self._lasting:
+            self._saving.wake(after=PAUSE_S)
 
-    def _saving(self, save: Callable[[int], object]) -> None:
-        while not self._closing.wait(PAUSE_S):
-            with self._lock:
-                scope_id = next(iter(self._wanted), None)
-                if scope_id is None:
-                    self._thread = None
-                    return
-                del self._wanted[scope_id]
-            save(scope_id)
+    def _save_next(self) -> bool:
+        with self._lock:
+            scope_id = next(iter(self._wanted))
+            save = self._wanted.pop(scope_id)
+            more = bool(self._wanted)
+        save(scope_id)
+        if more:
+            self._saving.wake(after=PAUSE_S)
+        return False
 
     # -- what was forgotten ----------------------------------------------------------------------------------------
 
@@ -243,7 +240,6 @@ class ColumnFiles:
 
     @staticmethod
     def _is_current(connection: Connection, path: Path) -> bool:
-        """Say whether a file holds only memories that are in the store."""
         tags, s = _tags_of(connection, path), schema.scopes.c
         if tags is None:
             return False
@@ -260,10 +256,7 @@ class ColumnFiles:
     def stop(self) -> None:
         """Stop writing in the background, and wait for a file that is being written."""
         self._closing.set()
-        with self._lock:
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread() and thread.is_alive():
-            thread.join(CLOSE_S)
+        self._saving.stop(CLOSE_S)
 
     def close(self) -> None:
         """Stop writing. Closing twice is harmless."""
@@ -273,7 +266,6 @@ class ColumnFiles:
 
 
 def _forgotten_since(connection: Connection, scope_id: int, seq: int) -> bool:
-    """Say whether memories of a scope were removed after a change."""
     c = schema.changes.c
     gone = select(c.num).where(c.scope_id == scope_id, c.seq > seq, c.op == "del").limit(1)
     return connection.execute(gone).first() is not None

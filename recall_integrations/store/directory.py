@@ -12,17 +12,15 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, create_mock_engine, inspect, select
-from sqlalchemy.dialects import sqlite
+from sqlalchemy import Connection, Engine, inspect
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
-from recall_integrations.database.meta import check_version, put_meta
+from recall_integrations.database.meta import check_version, put_meta, version_in
 from recall_integrations.database.turns import Watch
 from recall_integrations.errors import (
     RecallError,
@@ -30,19 +28,16 @@ from recall_integrations.errors import (
     StoreCorrupt,
     StoreLocked,
     StorePathError,
-    StoreVersionError,
 )
 from recall_integrations.records import record
 from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.learned_files import LEARNS, LearnedFiles
+from recall_integrations.store.learned_files import LEARNS, Kept, LearnedFiles
 from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
 
 if TYPE_CHECKING:
-    from recall_integrations.database.turns import Flush
-    from recall_integrations.store.nodes import Node
+    from recall_integrations.database.turns import Committed, Flush
 
-Held: TypeAlias = "HeldDirectory | Node"  # an open store, with its database and what goes with it
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
 LOCK = "LOCK"  # of who keeps the indexes
@@ -51,30 +46,24 @@ CLOSE_S = 1.0  # that closing waits for another process that writes
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class HeldDirectory:
-    """An open directory and its database. Made by `hold`."""
+class Held:
+    """An open store, with its database and what goes with it; in PostgreSQL a `nodes.Node`. Made by `hold`."""
 
-    path: Path  # of the directory
+    own_indexes: ClassVar[bool] = False  # whether derived data is this process's alone
+    path: Path  # directory of derived data; without a server, of the database, too
     temporary: bool  # whether `release` removes the directory
-    keeping: FileLock  # the lock of the process that keeps the indexes
+    keeping: FileLock  # the lock of the process that keeps the indexes, or whose node has the directory
     engine: Engine  # of the database
     turn: WriteTurn  # the write lock; held when `hold` returns
-    presence: Presence | None  # registers this store beside those of other processes; `None` = there can be no others
-    watch: Watch | None  # tells when somebody has written to the database; `None` = there can be no others
+    # tells when somebody has written to the database; `None` = there can be no others
+    watch: Watch | Committed | None
+    presence: Presence | None = None  # registers this store beside those of other processes; `None` = the same
+    tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = all are seen
 
     @property
-    def learned(self) -> LearnedFiles:
-        """Files of learned weights, in the directory."""
+    def learned(self) -> Kept:
+        """Learned weights, as they are kept."""
         return LearnedFiles(self.path)
-
-    @property
-    def own_indexes(self) -> bool:
-        """False: derived data is in the directory, which other processes have open too."""
-        return False
-
-    @property
-    def tenant(self) -> None:
-        """`None`: a directory has no roles."""
 
     @property
     def address(self) -> str:
@@ -83,7 +72,7 @@ class HeldDirectory:
 
     @property
     def name(self) -> str:
-        """The name of the directory in messages."""
+        """The name of the store in messages; without a password."""
         return str(self.path)
 
     def mapped(self, error: BaseException) -> RecallError | None:
@@ -106,7 +95,7 @@ class HeldDirectory:
             return False
 
     def size(self) -> int:
-        """Count the bytes of all files in the directory."""
+        """Count the bytes of all files in the directory, or of the database."""
         return size_of(self.path)
 
     def keep_no_longer(self) -> None:
@@ -114,33 +103,33 @@ class HeldDirectory:
         self.keeping.release()
 
     def fills(self) -> bool:
-        """Say whether this process fills collections, as `keeps`: it writes to the server of vectors, too."""
+        """Say whether this process fills collections; if no other does, it does from now on."""
         return self.keeps()
 
     def fills_no_longer(self) -> None:
-        """Do nothing: while this process keeps the indexes, no other fills collections."""
+        """Let another process fill collections; while this one keeps the indexes, none does."""
 
     def flush_later(self) -> Flush | None:
-        """Return `None`: a commit to a file of this machine waits for the disk itself."""
+        """Wait for the disk when the turn is over; `None` = each commit does, as it does to a file."""
         return None
 
     def flush(self, later: Flush | None) -> None:
-        """Do nothing: the commit has waited already."""
+        """Make sure that all earlier commits are on disk."""
 
     def others(self) -> list[int]:
-        """List other processes that have the directory open; under the write lock."""
+        """List other processes, or connections of other nodes, that have the store open; under the write lock."""
         return [] if self.presence is None else self.presence.others()
 
     def check_alone(self, what: str) -> None:
-        """Raise if another process has the directory open; under the write lock."""
+        """Raise if another process has the store open; under the write lock."""
         others = self.others()
         if others or not self.keeps():
             raise StoreLocked(_open_elsewhere(self.path, others, what))
 
     def release(self, *, noted: bool = False) -> None:
-        """Release the directory; a temporary one is removed. Readers get `StoreClosed` and no new connection."""
-        refuse_new(self.engine, _closed)  # SQLite would make the file anew
-        self.turn.begun = self.turn.ending = _nothing
+        """Release the store; a temporary one is removed. Readers get `StoreClosed` and no new connection."""
+        refuse_new(self.engine, refuse_closed)  # SQLite would make the file anew
+        self.turn.begun = self.turn.ending = lambda: None
         if self.watch is not None:
             self.watch.close()
         mine = self.turn.acquire(timeout=CLOSE_S)
@@ -160,7 +149,7 @@ class HeldDirectory:
         _remove(self.path, self.temporary)
 
 
-def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirectory:
+def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> Held:
     """Make the directory if it is absent, take a turn in it and open its database. The caller ends the turn."""
     if path is not None and (not isinstance(path, str | os.PathLike) or not os.fspath(path)):
         given = "empty" if isinstance(path, str) else type(path).__name__
@@ -185,7 +174,7 @@ def hold(path: str | os.PathLike[str] | None, *, alone: str = "") -> HeldDirecto
         turn.release()
         _remove(directory, temporary)
         raise
-    return HeldDirectory(
+    return Held(
         path=directory, temporary=temporary, keeping=keeping, engine=engine, turn=turn, presence=presence, watch=watch
     )
 
@@ -235,10 +224,6 @@ def _check_unless_made(directory: Path) -> None:
             raise
 
 
-def _nothing() -> None:
-    return None
-
-
 def _remove(directory: Path, temporary: bool) -> None:
     for _ in range(REMOVALS if temporary else 0):
         shutil.rmtree(directory, ignore_errors=True)
@@ -246,7 +231,8 @@ def _remove(directory: Path, temporary: bool) -> None:
             return
 
 
-def _closed(*_: Any) -> None:
+def refuse_closed(*_: Any) -> None:
+    """Raise `StoreClosed`: for who would connect to the database of a store that is closed."""
     raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")
 
 
@@ -310,33 +296,13 @@ def make_ready(engine: Engine) -> None:
 
 def version_of(engine: Engine) -> int:
     """Read the version of the tables; 0 for an empty database."""
+    refusal = f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory."
     with engine.connect() as connection:
-        tables = set(inspect(connection).get_table_names())
-        if not tables:
-            return 0
-        row = None
-        if {schema.meta.name, schema.memories.name} <= tables:
-            row = connection.execute(select(schema.meta.c.value).where(schema.meta.c.key == "schema_version")).first()
-    if row is None or not str(row[0]).isdecimal():
-        raise StoreVersionError(
-            f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory. "
-            "Nothing was changed."
-        )
-    return int(row[0])
+        there = set(inspect(connection).get_table_names())
+        return version_in(connection, there, f"{refusal} Nothing was changed.")
 
 
 def _make_tables(connection: Connection) -> None:
-    for statement in _table_statements():
-        connection.exec_driver_sql(statement)
+    schema.metadata.create_all(connection, checkfirst=False)
     entities.make_key(connection)
     put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
-
-
-@cache
-def _table_statements() -> tuple[str, ...]:
-    """Return the statements that make all tables and indexes in SQLite; rendering takes longer than they do."""
-    made: list[str] = []
-    dialect = sqlite.dialect()
-    engine = create_mock_engine("sqlite://", lambda statement, *_: made.append(str(statement.compile(dialect=dialect))))
-    schema.metadata.create_all(engine, checkfirst=False)
-    return tuple(made)

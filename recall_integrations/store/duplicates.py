@@ -13,12 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 from bisect import bisect_left
-from collections import Counter, OrderedDict, defaultdict, deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from cachetools import LRUCache
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
@@ -28,15 +29,14 @@ from recall_integrations.indexes.times import has_ended, to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.store import rows
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Memory, Scope, says_the_same
 from recall_integrations.types.roles import Role
 
 if TYPE_CHECKING:
     from recall_integrations.store.memory_store import MemoryStore
 
-KEEP, REPLACE, SKIP = WISHES = ("keep", "replace", "skip")
+KEEP, SKIP = "keep", "skip"
 SCOPES_KEPT = 16
-RECENT_MAX = 20_000  # codes that are looked up one by one before they are sorted in
 AT_ONCE = 2_000
 _m = schema.memories.c
 _SAID = (_m.text, _m.type, _m.actor, _m.event_at, _m.thread)
@@ -48,26 +48,21 @@ class _Codes:
     """The hashes of a scope, up to the memory `last`."""
 
     last: int = 0
-    codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))  # rising
+    codes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     nums: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    recent: dict[int, list[int]] = field(default_factory=dict)
 
     def add(self, found: Iterable[tuple[int, int]]) -> None:
         """Add hashes and numbers, rising by number."""
-        for code, num in found:
-            self.recent.setdefault(code, []).append(num)
-            self.last = num
-        if len(self.recent) > RECENT_MAX:
-            pairs = [(code, num) for code, nums in self.recent.items() for num in nums]
-            codes = np.concatenate([self.codes, np.asarray([code for code, _ in pairs], dtype=np.int64)])
-            nums = np.concatenate([self.nums, np.asarray([num for _, num in pairs], dtype=np.int64)])
-            order = codes.argsort(kind="stable")
-            self.codes, self.nums, self.recent = codes[order], nums[order], {}
+        more = np.asarray(list(found), dtype=np.int64).reshape(-1, 2)
+        if len(more):
+            self.codes = np.concatenate([self.codes, more[:, 0]])
+            self.nums = np.concatenate([self.nums, more[:, 1]])
+            self.last = int(more[-1, 1])
 
-    def of(self, code: int) -> list[int]:
-        """Return the numbers of the memories with this hash."""
-        begin, end = (int(self.codes.searchsorted(code, side=side)) for side in ("left", "right"))
-        return [*self.nums[begin:end].tolist(), *self.recent.get(code, ())]
+    def of(self, codes: Iterable[int]) -> list[int]:
+        """Return the numbers of the memories with one of these hashes, rising."""
+        found: list[int] = self.nums[np.isin(self.codes, list(codes))].tolist()
+        return found
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -84,7 +79,7 @@ class Duplicates:
     """The hashes of the scopes of a store. The caller holds its write lock."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[int, _Codes] = OrderedDict()
+        self._kept: LRUCache[int, _Codes] = LRUCache(SCOPES_KEPT)
 
     def settle(
         self,
@@ -135,8 +130,8 @@ class Duplicates:
     ) -> dict[Said, list[tuple[str, int]]]:
         """Find the ids and numbers of memories that say the same as one of the batch, by content, oldest first."""
         codes = self._codes(connection, scope_id)
-        wanted = {key: codes.of(hash(key)) for key in map(_said, batch)}
-        nums = sorted({num for found in wanted.values() for num in found})
+        wanted = set(map(_said, batch))
+        nums = codes.of(map(hash, wanted))
         there: dict[Said, list[tuple[str, int]]] = {}
         for part in in_parts(nums):
             query = select(_m.id, _m.num, _m.expires_at, *_SAID).where(_m.scope_id == scope_id, _m.num.in_(part))
@@ -146,7 +141,6 @@ class Duplicates:
         return there
 
     def _known(self, connection: Connection, scope_id: int, ids: Sequence[str], ended: int) -> set[str]:
-        """Return the ids that are stored."""
         known: set[str] = set()
         for part in in_parts(ids):
             query = select(_m.id, _m.expires_at).where(_m.scope_id == scope_id, _m.id.in_(part))
@@ -155,9 +149,6 @@ class Duplicates:
 
     def _codes(self, connection: Connection, scope_id: int) -> _Codes:
         codes = self._kept.setdefault(scope_id, _Codes())
-        self._kept.move_to_end(scope_id)
-        if len(self._kept) > SCOPES_KEPT:
-            self._kept.popitem(last=False)
         codes.add(self._since(connection, scope_id, codes.last))
         return codes
 
@@ -330,13 +321,11 @@ def _key(memory_id: str) -> str:
 
 
 def _digest(memory: Memory) -> str:
-    """Digest the text, actor, role and thread of a message."""
     content = json.dumps([memory.thread, memory.actor, memory.role, memory.text])
     return hashlib.blake2b(content.encode(), digest_size=12).hexdigest()
 
 
 ONCE_BATCH = 500
-COMPARED = ("text", "type", "actor", "role", "channel", "event_at", "expires_at", "thread", "refs", "metadata")
 
 
 def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None) -> int:
@@ -351,7 +340,7 @@ def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope |
         batch = named[begin : begin + ONCE_BATCH]
         scope_id = store.scope_id(scope or Scope())
         there = {} if scope_id is None else store.fetch_ids(scope_id, [memory.id or "" for memory in batch])
-        new = [memory for memory in batch if not _same(memory, there.get(memory.id or ""))]
+        new = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
         written += len(store.remember_many(new, scope=scope)) if new else 0
     return written
 
@@ -367,9 +356,3 @@ def _named_once(memories: Iterable[Memory]) -> list[Memory]:
             memory = replace(memory, id=code if given[code] == 1 else f"{code}-{given[code]}")  # noqa: PLW2901
         named.append(memory)
     return named
-
-
-def _same(memory: Memory, there: Memory | None) -> bool:
-    if there is None or memory.position not in (None, there.position):  # without a position it got one on arrival
-        return False
-    return all(getattr(memory, name) == getattr(there, name) for name in COMPARED)

@@ -57,15 +57,11 @@ class EdgeColumns:
         )
 
 
-def _by_name(_entity_id: str, name: str) -> str:
-    return order_of(name)
-
-
 @record(slots=True)
 class ScopeEntities:
     """One scope's entities in memory."""
 
-    index: EntityIndex = field(default_factory=lambda: EntityIndex(_by_name))
+    index: EntityIndex = field(default_factory=lambda: EntityIndex(lambda _entity_id, name: order_of(name)))
     ent_of: dict[str, int] = field(default_factory=dict)  # entity_id -> ent
     by_norm: dict[str, int] = field(default_factory=dict)  # normal form of a *name* -> ent
     undeclared: set[int] = field(default_factory=set)
@@ -175,7 +171,6 @@ class BatchNames:
         )
 
     def _relate(self, num: int, relations: tuple[Relation, ...], roles: dict[int, str]) -> None:
-        """Add the edges of one memory, each once."""
         seen = set()
         for relation in relations:
             source, target = self._ent_of(relation.subject), self._ent_of(relation.object)
@@ -242,17 +237,12 @@ class EntityCatalog:
         self._kept: LRUCache[int, ScopeEntities] = LRUCache(SCOPES_KEPT)
         self._loading: dict[int, threading.Lock] = {}
         self._drops = 0
-        self._last: tuple[int, ScopeEntities] | None = None  # the scope that was used last, and its entities
 
     def of(self, scope_id: int) -> ScopeEntities:
         """Return the scope's entities, loaded on first use; the least recently used scopes leave memory."""
-        last = self._last
-        if last is not None and last[0] == scope_id:  # fast path, without the lock
-            return last[1]
         with self._lock:
             found = self._kept.get(scope_id)
             if found is not None:
-                self._last = scope_id, found
                 return found
             loading = self._loading.setdefault(scope_id, threading.Lock())
         with loading:  # one thread loads a scope, others of the same scope wait, other scopes go on
@@ -262,7 +252,6 @@ class EntityCatalog:
                 return found
             found = self._load(scope_id)
             with self._lock:
-                self._last = None
                 if self._drops == drops:  # else the rows may be out of date: good for this call only
                     self._kept[scope_id] = found
                 self._loading.pop(scope_id, None)
@@ -277,7 +266,6 @@ class EntityCatalog:
         """Drop the entities of a scope, or of all, from memory: they may be out of date."""
         with self._lock:
             self._drops += 1
-            self._last = None
             if scope_id is None:
                 self._kept.clear()
             else:
@@ -287,8 +275,6 @@ class EntityCatalog:
         """Drop the entities of a scope whose columns have left memory: they still hold, but are not needed here."""
         with self._lock:
             self._kept.pop(scope_id, None)
-            if self._last is not None and self._last[0] == scope_id:
-                self._last = None
 
     def _load(self, scope_id: int) -> ScopeEntities:
         loaded = ScopeEntities()

@@ -13,14 +13,14 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import threading
 import time
 import weakref
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
+from cachetools import LRUCache
 from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
@@ -178,7 +178,7 @@ class FactReader:
         self._size = BATCH
         self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
-        self._kept: OrderedDict[bytes, Sequence[Said]] = OrderedDict()
+        self._kept: LRUCache[bytes, Sequence[Said]] = LRUCache(KEPT_MAX)
         self._patterns = config.privacy.compiled
         self._warned = ""
 
@@ -281,7 +281,6 @@ class FactReader:
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
-        """Return the names of the speakers in threads, in normal form."""
         m = schema.memories.c
         found: dict[str | None, frozenset[str]] = {}
         with self._parts.engine.connect() as connection:
@@ -298,7 +297,7 @@ class FactReader:
             return OPEN, None
         self._spend(calls=1, chars=len(prompt))
         # Unlike in a recall, nobody waits: a slow answer may take its full time.
-        begun = self._guard.begin(deadline, self._answered, prompt, count, paced=False)
+        begun = self._guard.begin(deadline, lambda: answers_in(self._llm(prompt), count), paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
         tally.calls += int(answer.begun)
         found = answer.value
@@ -316,9 +315,6 @@ class FactReader:
                 return MORE, None
         return answer.reason, None
 
-    def _answered(self, prompt: str, count: int) -> Answers:
-        return answers_in(self._llm(prompt), count)
-
     def _unanswered(self, scope_id: int, messages: Sequence[Message], asked: int) -> None:
         """Ask about fewer messages next time; leave out one that was asked alone, in this process."""
         if asked == 1:
@@ -331,7 +327,7 @@ class FactReader:
         for n, message in enumerate(batch.asked, 1):
             if n in answers.claims:
                 said[message.num] = self._believed(message, answers.claims[n], tally.refused)
-                self._keep(batch.keys[message.num], said[message.num])
+                self._kept[batch.keys[message.num]] = said[message.num]
         asked = {message.num for message in batch.asked}
         reused = [one for one in batch.messages if one.num not in asked]
         for message in reused:
@@ -385,16 +381,10 @@ class FactReader:
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
     def _hour_s(self) -> float:
-        """Return the seconds until the hour allows a call."""
         with self._parts.engine.connect() as connection:
             return self._budget.left_s(connection)
 
     # -- small things ------------------------------------------------------------------------------------------------
-
-    def _keep(self, key: bytes, said: Sequence[Said]) -> None:
-        self._kept[key] = said
-        while len(self._kept) > KEPT_MAX:
-            self._kept.popitem(last=False)
 
     def _spend(self, *, calls: int = 0, chars: int = 0) -> None:
         with self._parts.write_lock:
@@ -423,7 +413,6 @@ def _message(row: Any, people: frozenset[str], door: Door) -> Message:
 
 
 def _fitting(messages: Sequence[Message]) -> list[Message]:
-    """Return as many messages as one call takes."""
     found: list[Message] = []
     chars = 0
     for message in messages:
@@ -463,8 +452,6 @@ class FactFilling:
         self._reader = weakref.ref(reader)
         self._all = Deadline.after(None)
         self._filling = Filling(self._step, self._failed)
-        self._lock = threading.Lock()
-        self._later: threading.Timer | None = None
 
     def wake(self) -> None:
         """Say that there may be something to read."""
@@ -477,13 +464,9 @@ class FactFilling:
     def stop(self) -> None:
         """Stop for good, without waiting for an answer that is under way."""
         self._all.cancel()
-        with self._lock:
-            if self._later is not None:
-                self._later.cancel()
         self._filling.stop(CLOSE_S)
 
     def _step(self) -> bool:
-
         reader = self._reader()
         if reader is None or self._all.over or self._filling.halted:
             return False
@@ -493,12 +476,8 @@ class FactFilling:
         return state == MORE
 
     def _wake_later(self, seconds: float) -> None:
-        with self._lock:
-            if self._later is not None:
-                self._later.cancel()
-            self._later = threading.Timer(seconds, self.wake)
-            self._later.daemon = True
-            self._later.start()
+        if not self._filling.hurried:  # who waits for the end does not wait for that
+            self._filling.wake(after=seconds)
 
     def _failed(self, error: BaseException) -> None:
         if not isinstance(error, StoreClosed) and not self._all.over:

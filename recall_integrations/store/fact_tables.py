@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 import numpy as np
+from cachetools import LRUCache
 from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
@@ -286,7 +286,7 @@ class FactTables:
         index: Callable[[int], EntityIndex] = lambda _scope_id: _NOBODY,
     ) -> None:
         self._engine, self._slots, self._ended, self._index = engine, slots, ended, index
-        self._kept: OrderedDict[int, _Kept] = OrderedDict()
+        self._kept: LRUCache[int, _Kept] = LRUCache(SCOPES_MAX)
         self._lock = threading.Lock()
 
     def get(self, view: ScopeView) -> ScopeFacts | None:
@@ -294,12 +294,7 @@ class FactTables:
         if self._slots is None:
             return None
         with self._lock:
-            kept = self._kept.get(view.scope_id)
-            if kept is None:
-                kept = self._kept[view.scope_id] = _Kept()
-            self._kept.move_to_end(view.scope_id)
-            while len(self._kept) > SCOPES_MAX:
-                self._kept.popitem(last=False)
+            kept = self._kept.setdefault(view.scope_id, _Kept())
         last = view.nums.item(-1) if view.size else -1
         if kept.upto < last:
             with kept.lock:
@@ -363,20 +358,7 @@ class FactTables:
 
 
 _f = schema.facts.c
-COLUMNS = (
-    _f.num,
-    _f.place,
-    _f.subject,
-    _f.slot,
-    _f.value,
-    _f.op,
-    _f.instead_of,
-    _f.corrects,
-    _f.since,
-    _f.until,
-    _f.confidence,
-    _f.by,
-)
+COLUMNS = tuple(column for column in schema.facts.c if column is not _f.scope_id)
 
 
 def readable(row: Any) -> bool:
@@ -398,8 +380,3 @@ def told_of(row: object, at: int) -> Told:
 
 
 _FIELDS = ("num", "place", "value", "op", "instead_of", "since", "until", "confidence", "by")
-
-
-def in_order(keys: Iterable[Key]) -> list[Key]:
-    """Sort keys by subject, then slot: the user first."""
-    return sorted(keys)

@@ -6,15 +6,14 @@ index lacks: memories are found in columns that follow the database, so tantivy 
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 
-from recall_integrations.errors import RecallError, StoreClosed
+from recall_integrations.errors import StoreClosed
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store.journal import Change
@@ -58,9 +57,10 @@ class Filling:
                 return
             self._woken = True
             pause = 0.0 if urgent or self.hurried else QUIET_S
-            self._due = time.monotonic() + (pause if after is None else after)
+            before, self._due = self._due, time.monotonic() + (pause if after is None else after)
             self._begin()
-            self._changed.notify_all()
+            if self._due < before:
+                self._changed.notify_all()
 
     def settle(self, timeout: float | None) -> bool:
         """Do all the work, and wait for it, for `timeout` seconds; say whether the thread has ended by then."""
@@ -78,7 +78,7 @@ class Filling:
             finally:
                 self._waited_for -= 1
 
-    @contextlib.contextmanager
+    @contextmanager
     def held(self) -> Iterator[None]:
         """Keep steps from running inside the block."""
         with self._changed:
@@ -106,8 +106,10 @@ class Filling:
 
     def _begin(self) -> None:
         if self._thread is None and not self.halted:
-            self._thread = threading.Thread(target=self._run, name="recall-filling", daemon=True)
-            self._thread.start()
+            thread = threading.Thread(target=self._run, name="recall-filling", daemon=True)
+            with suppress(RuntimeError):  # the process can start none: the next wake tries again
+                thread.start()
+                self._thread = thread
 
     def _run(self) -> None:
         while self._next():
@@ -148,18 +150,17 @@ class Owed:
     All but the thread is guarded by the store's write lock.
     """
 
-    def __init__(self, apply: Callable[[], object], clock: Callable[[], float] = time.monotonic) -> None:
-        self._apply, self._clock = apply, clock
+    def __init__(self, apply: Callable[[], object]) -> None:
+        self._apply = apply
         self.any = False
         self._changes: list[Change] = []
         self._stems: dict[int, Sequence[str]] = {}
         self._chars = 0
-        self._first = self._last = 0.0
+        self._first = 0.0
         self._more = 0  # calls under way that write many batches
         self._owner: Owner | None = None
         self._lock = threading.Lock()
-        self._running = False
-        self._closing = threading.Event()
+        self._filling = Filling(self._step, self._failed)
 
     def owned_by(self, owner: Owner) -> None:
         """Allow the thread, which works only while the owner exists, and keeps it alive meanwhile."""
@@ -168,7 +169,7 @@ class Owed:
     @property
     def allowed(self) -> bool:
         """True if there is an owner that would apply changes later."""
-        return self._owner is not None and not self._closing.is_set()
+        return self._owner is not None and not self._filling.halted
 
     @contextmanager
     def more_to_come(self) -> Iterator[None]:
@@ -180,6 +181,8 @@ class Owed:
         finally:
             with self._lock:
                 self._more -= 1
+            if self.any:
+                self._wake()
 
     @property
     def full(self) -> bool:
@@ -188,22 +191,17 @@ class Owed:
 
     def add(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
         """Add changes to the owed ones."""
-        self._last = self._clock()
-        if not self.any:
-            self._first = self._last
-        self.any = True
         self._changes.extend(changes)
         self._stems.update(stems)
         self._chars += sum(len(change.text) for change in changes if change.text is not None)
-        self._start()
+        self.others_wrote()
 
     def others_wrote(self) -> None:
-        """Note that other processes have committed: their changes are in the journal, and owed as well."""
-        self._last = self._clock()
+        """Note that changes are owed: those added here, or in the journal those of other processes."""
         if not self.any:
-            self._first = self._last
+            self._first = time.monotonic()
         self.any = True
-        self._start()
+        self._wake()
 
     def take(self) -> tuple[list[Change], Mapping[int, Sequence[str]]]:
         """Take the owed changes in order, and stems by num; both are forgotten here.
@@ -218,41 +216,21 @@ class Owed:
 
     def close(self) -> None:
         """Start no more threads; end a waiting one."""
-        self._closing.set()
+        self._filling.stop(0.0)
 
-    def _start(self) -> None:
-        with self._lock:
-            if self._running or not self.allowed:
-                return
-            self._running = True
-        try:
-            threading.Thread(target=self._run, name="recall-indexing", daemon=True).start()
-        except RuntimeError:  # the process can start none: calls of the index, or `close`, apply them
-            self._running = False
+    def _wake(self) -> None:
+        if self.allowed:
+            quiet, most = (MORE_MAX_S, MORE_MAX_S) if self._more else (WAIT_S, WAIT_MAX_S)
+            self._filling.wake(after=max(min(quiet, self._first + most - time.monotonic()), 0.0))
 
-    def _run(self) -> None:
-        while not self._closing.wait(WAIT_S):
-            owner = None if self._owner is None else self._owner()
-            if owner is None:
-                break
-            now = self._clock()
-            quiet = now - self._last >= WAIT_S or now - self._first >= WAIT_MAX_S
-            failed = (now - self._first >= MORE_MAX_S if self._more else quiet) and not self._tried()
-            del owner  # this may close the store, so no lock may be held
-            with self._lock:
-                if failed or not self.any:  # failures are tried again at the next write, or call of the index
-                    self._running = False
-                    return
-        self._running = False
-
-    def _tried(self) -> bool:
-        try:
+    def _step(self) -> bool:
+        owner = None if self._owner is None else self._owner()
+        if owner is not None:  # releasing it may close the store, so no lock may be held
             self._apply()
-        except StoreClosed:  # closing the store applied the changes, or the next open does
-            return False
-        except (RecallError, OSError) as e:
+        return False
+
+    def _failed(self, error: BaseException) -> None:
+        if not isinstance(error, StoreClosed):  # closing the store applied the changes, or the next open does
             logger.warning(
-                "The lexical index could not be brought up to date and will be at the next write: %s", told(e)
+                "The lexical index could not be brought up to date and will be at the next write: %s", told(error)
             )
-            return False
-        return True

@@ -233,18 +233,8 @@ def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> N
 def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
     """Forget all that was read, and read the store anew; return the last entry of its journal, and of vectors."""
     logger.warning("The journal of %s does not go on from what was read of it: all is read anew.", parts.directory.name)
-    s = schema.scopes
     with parts.revisions.writing(None):
-        head, semantic = journal.reached(connection)
-        found = connection.execute(select(s).order_by(s.c.scope_id)).all()
-        scopes = {Scope(row.user_id, row.agent_id, row.namespace): row.scope_id for row in found}
-        parts.shown.update({row.scope_id: (row.version, head.seq) for row in found})
-        parts.scopes.update(scopes)  # in place, and never empty: others recall meanwhile
-        for scope in [scope for scope in parts.scopes if scope not in scopes]:
-            parts.shown.pop(parts.scopes.pop(scope), None)
-        parts.opened_at = {row.scope_id: row.version for row in found}
-        parts.stamped = get_meta(connection, EMBEDDING) is not None
-        parts.expiry.load(connection)
+        head, semantic = read_scopes(parts, connection)
         parts.views.drop()
         parts.catalog.drop()
         parts.facts.drop()
@@ -253,7 +243,23 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
             if (known := forget()) is not None:
                 known()
         parts.indexes.others_wrote(parts.shown, None, head.seq, head.seq - semantic)
-        parts.next_seq = head.seq + 1
+    return head, semantic
+
+
+def read_scopes(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
+    """Read the scopes and the notes about them; return the last entry of the journal, and that of vectors."""
+    s = schema.scopes
+    head, semantic = journal.reached(connection)
+    found = connection.execute(select(s).order_by(s.c.scope_id)).all()
+    scopes = {Scope(row.user_id, row.agent_id, row.namespace): row.scope_id for row in found}
+    parts.shown.update({row.scope_id: (row.version, head.seq) for row in found})
+    parts.scopes.update(scopes)  # in place, and never empty: others recall meanwhile
+    for scope in [scope for scope in parts.scopes if scope not in scopes]:
+        parts.shown.pop(parts.scopes.pop(scope), None)
+    parts.opened_at = {row.scope_id: row.version for row in found}
+    parts.stamped = get_meta(connection, EMBEDDING) is not None
+    parts.expiry.load(connection)
+    parts.next_seq = head.seq + 1
     return head, semantic
 
 

@@ -65,7 +65,7 @@ def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Cloc
             kind = type(item).__name__
             raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
         try:
-            memory = _said(item, thread) if is_chat else _memory_of(item, thread)
+            memory = item if isinstance(item, Memory) else _made(item, thread)
             if memory is not None and memory.expires_at is not None:
                 _check_end(memory.expires_at, clock)
         except InvalidMemory as e:
@@ -97,10 +97,6 @@ def _check_end(end: datetime, clock: Clock) -> None:
         )
 
 
-def _said(message: object, thread: str | None) -> Memory | None:
-    fields = spoken(message, thread=thread)
+def _made(item: object, thread: str | None) -> Memory | None:
+    fields = {"text": item, "thread": thread} if isinstance(item, str) else spoken(item, thread=thread)
     return None if fields is None else Memory(**fields)
-
-
-def _memory_of(item: Memory | str, thread: str | None) -> Memory:
-    return item if isinstance(item, Memory) else Memory(item, thread=thread)

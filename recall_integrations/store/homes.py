@@ -10,6 +10,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
@@ -20,6 +21,16 @@ from recall_integrations.indexes.vectors import NO_HOME
 STORE = "vectors_store"  # key in `meta`: the first part of the names
 LEFT = "vectors_left"  # key in `meta`: collections that the server may still have, and nobody needs any more
 PARTS = 4
+
+
+class Home(NamedTuple):
+    """The collection of a scope, as the record has it."""
+
+    name: str  # of the collection
+    until: int  # the last change that it holds
+
+
+NOTHING = Home(NO_HOME, 0)
 
 
 def store_of(connection: Connection) -> str:
@@ -61,11 +72,12 @@ def fits(home: str, fingerprint: str) -> bool:
     return served(home) and home.split(".")[2] == kind_of(fingerprint)
 
 
-def noted(connection: Connection) -> dict[int, tuple[str, int]]:
-    """Return the collection on a server of each scope that has one, and the last change that it holds."""
+def noted(connection: Connection, *, on_server: bool = True) -> dict[int, Home]:
+    """Return the collection, on a server or in files, of each scope that has one, whatever it holds."""
     s = schema.scopes.c
-    rows = connection.execute(select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME))
-    return {int(i): (str(home), int(until)) for i, home, until in rows if served(str(home))}
+    housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME).order_by(s.scope_id)
+    rows = connection.execute(housed)
+    return {int(i): Home(str(home), int(until)) for i, home, until in rows if served(str(home)) == on_server}
 
 
 def left(connection: Connection) -> list[str]:

@@ -16,12 +16,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Row, Table, func, select
+from sqlalchemy import Engine, Row, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
 from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.meta import get_meta, tenant_of
+from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
@@ -31,13 +33,12 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
-from recall_integrations.store.collections import Collections, quiet_close
-from recall_integrations.store.collections_base import Progress
+from recall_integrations.store.collections import Collections, Progress, quiet_close
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.record_words import TailedWords
-from recall_integrations.store.turns import Lock
+from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
@@ -70,7 +71,7 @@ class Indexes:
         embedding: Embedding,
         *,
         scan_max: Callable[[], int],
-        write_lock: Lock,
+        write_lock: WriteTurn,
         applied: Applied,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
@@ -93,6 +94,8 @@ class Indexes:
             if served is None
             else served(self.note)
         )
+        self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
+        self.settle = self.collections.settle
         self._lexical: LexicalIndex | None = None
         self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
@@ -125,7 +128,7 @@ class Indexes:
         try:
             self._check_seal()
             index = self._lexical = LexicalIndex(self._path(LEXICAL))
-            applied = count if not behind[LEXICAL] else self._applied(schema.memories, LEXICAL)
+            applied = count if not behind[LEXICAL] else self._applied()
             if index.count < applied or (index.count != count and not behind[LEXICAL]):
                 raise IndexUnavailable(f"The lexical index holds {index.count:,} memories, the store {count:,}.")
             self._check_history()
@@ -149,16 +152,13 @@ class Indexes:
     @property
     def lexical(self) -> WordIndex:
         """The lexical index, with all earlier commits."""
-        if not self._keeps():
-            return self._with_tail()
-        self.apply_owed()
-        return self._open_lexical()
+        return self.lexical_now(-1)[0]
 
-    def lexical_now(self) -> tuple[WordIndex, bool]:
-        """Return the lexical index without waiting for a writer, and whether it has all earlier commits."""
+    def lexical_now(self, wait_s: float = WRITER_WAIT_S) -> tuple[WordIndex, bool]:
+        """Return the lexical index, and whether it has all earlier commits: a writer is waited for so many seconds."""
         if not self._keeps():
             return self._with_tail(), True
-        whole = self.apply_owed(WRITER_WAIT_S)
+        whole = self.apply_owed(wait_s)
         return self._open_lexical(), whole
 
     def _with_tail(self) -> WordIndex:
@@ -221,29 +221,12 @@ class Indexes:
         if problem is not None:
             raise IndexUnavailable(f"The lexical index is of another history: {problem}.")
 
-    def _applied(self, table: Table, name: str) -> int:
-        """Count the rows that the index must hold: those at or before its cursor."""
+    def _applied(self) -> int:
+        """Count the memories that the lexical index must hold: those at or before its cursor."""
+        m = schema.memories.c
         with self._engine.connect() as connection:
-            cursor = journal.cursors(connection).get(name, 0)
-            query = select(func.count()).select_from(table).where(table.c.num <= cursor)
+            query = select(func.count(m.num)).where(m.num <= journal.cursors(connection).get(LEXICAL, 0))
             return int(connection.execute(query).scalar_one())
-
-    @property
-    def loaded(self) -> bool:
-        """True if Chroma has been loaded."""
-        return self.collections.loaded
-
-    def home_of(self, scope_id: int) -> str:
-        """Return the Chroma collection that holds a scope's vectors; empty = it has none."""
-        return self.collections.home_of(scope_id)
-
-    def home_until(self, scope_id: int) -> int:
-        """Return the highest number in a scope's collection; 0 = none. Later ones have to be scanned."""
-        return self.collections.home_until(scope_id)
-
-    def settle(self, timeout: float | None = None) -> bool:
-        """Wait until the collections hold every vector; say whether that is so within `timeout` seconds."""
-        return self.collections.settle(timeout)
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal those that were closed in order."""
@@ -307,8 +290,7 @@ class Indexes:
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
-        self._applied_lexical(None, 0)
-        self._lexical, self._tailed = None, None
+        self.let_go()
         self._replaying = self._replay = True
         self.open(vectors)
 
@@ -326,19 +308,11 @@ class Indexes:
             return False
         try:
             if self.owed.any and not self._closed:
-                self._caught_up()
+                with translated(self._mapped):
+                    self.catch_up()
         finally:
             self._write_lock.release()
         return True
-
-    def _caught_up(self) -> None:
-        try:
-            self.catch_up()
-        except BaseException as e:
-            mapped = self._mapped(e)
-            if mapped is None or mapped is e:
-                raise
-            raise mapped from e
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply the journal beyond each cursor. An index that fails stays behind and is named in `lag`.
@@ -384,7 +358,8 @@ class Indexes:
                 known = []
             total = journal.last_seq(connection) - cursor
         done = 0
-        for batch in _batches(known) if known else self._journal(cursor):
+        batches = (list(known[start : start + OWED_BATCH]) for start in range(0, len(known), OWED_BATCH))
+        for batch in batches if known else self._journal(cursor):
             apply(batch)
             done += len(batch)
             if progress is not None:
@@ -424,15 +399,10 @@ class Indexes:
         texts = [c.content or "" for c in puts]
         vectors = self.embed(texts) if given is None else given.of(texts)
         with self._engine.begin() as connection:
-            replaced = [c.num for c in puts]
-            for start in range(0, len(replaced), 500):
-                part = replaced[start : start + 500]
-                scope_ids = {c.scope_id for c in puts}
-                connection.execute(
-                    schema.vectors.delete().where(
-                        schema.vectors.c.scope_id.in_(scope_ids), schema.vectors.c.num.in_(part)
-                    )
-                )
+            v = schema.vectors
+            for part in in_parts(puts):
+                mine = v.c.scope_id.in_({c.scope_id for c in part})
+                connection.execute(v.delete().where(mine, v.c.num.in_([c.num for c in part])))
             insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
             journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
@@ -503,7 +473,8 @@ class Indexes:
             path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL) + 1}"
         index_files.remove_path(path)
         fresh = LexicalIndex(path)
-        self._fill_lexical(fresh, progress)
+        for rows in self._memories(LEXICAL, progress):
+            fresh.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
         old, self._lexical = self._lexical, fresh
         if old is not None:
             quiet_close(old)
@@ -538,10 +509,6 @@ class Indexes:
             done += len(rows)
             if progress is not None:
                 progress(what, done, total)
-
-    def _fill_lexical(self, index: LexicalIndex, progress: Progress | None) -> None:
-        for rows in self._memories(LEXICAL, progress):
-            index.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
 
     def _embed_all(self, progress: Progress | None) -> None:
         v = schema.vectors
@@ -626,8 +593,3 @@ def vector_rows(
         for put, vector in zip(puts, vectors, strict=True)
         if vector is not None
     ]
-
-
-def _batches(changes: Sequence[Change]) -> Iterator[list[Change]]:
-    for start in range(0, len(changes), OWED_BATCH):
-        yield list(changes[start : start + OWED_BATCH])

@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
@@ -127,13 +128,11 @@ def append(
     connection: Connection, entries: Sequence[Change], applied: str | None = None, newest: Point | None = None
 ) -> Appended:
     """Write entries, oldest first, in the caller's transaction."""
-    newest, chained = newest or _newest(connection), []
+    newest, chained = newest or _newest(connection) or pruned(connection), []
     digest = newest.digest
     for e in entries:
         digest = digest_of(digest, e.seq, e.scope_id, e.op, e.num, e.content if e.op == "put" else None)
-        chained.append(
-            Change(seq=e.seq, scope_id=e.scope_id, op=e.op, num=e.num, text=e.text, actor=e.actor, digest=digest)
-        )
+        chained.append(replace(e, digest=digest))
     rows = [{"seq": e.seq, "scope_id": e.scope_id, "op": e.op, "num": e.num, "digest": e.digest} for e in chained]
     insert_rows(connection, schema.changes, rows)
     if applied is None:
@@ -151,10 +150,10 @@ def _made(connection: Connection, name: str, seq: int) -> bool:
     return True
 
 
-def _newest(connection: Connection) -> Point:
+def _newest(connection: Connection) -> Point | None:
     c = schema.changes.c
     found = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
-    return pruned(connection) if found is None else Point(int(found.seq), found.digest)
+    return None if found is None else Point(int(found.seq), found.digest)
 
 
 def pruned(connection: Connection) -> Point:
@@ -206,22 +205,10 @@ def last_seq_asked(connection: Connection) -> Callable[[], int]:
 
 def reached(connection: Connection) -> tuple[Point, int]:
     """Return the last entry ever written, and the last entry whose vectors are made."""
-    c, at = schema.changes.c, schema.cursors.c
-    newest = connection.execute(select(c.seq, c.digest).order_by(c.seq.desc()).limit(1)).first()
+    at = schema.cursors.c
     made = connection.execute(select(at.seq).where(at.name == SEMANTIC)).scalar()
-    if newest is None:
-        head = Point(last_seq(connection), pruned(connection).digest)
-    else:
-        head = Point(int(newest.seq), newest.digest)
+    head = _newest(connection) or Point(last_seq(connection), pruned(connection).digest)
     return head, int(made or 0)
-
-
-def continues(connection: Connection, known: Point) -> bool:
-    """Say whether the journal goes on from an entry that was read before.
-
-    It does not if a backup was put back, a replica took over that lacked entries, or later entries were pruned.
-    """
-    return not known.seq or point(connection, known.seq) == known
 
 
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
@@ -302,7 +289,7 @@ def prune(connection: Connection, keep_after: int) -> None:
 def prune_old(connection: Connection, keep: int) -> None:
     """Drop all but the newest entries, while others read along.
 
-    A reader behind the kept entries begins anew (`continues`), so `keep` exceeds the lag of any reader.
+    A reader behind the kept entries begins anew (`store/following.py`), so `keep` exceeds the lag of any reader.
     """
     upto = last_seq(connection) - keep
     if upto > pruned(connection).seq:

@@ -44,10 +44,6 @@ class LearnedFiles:
         self.path = directory / LEARNING
         self._lock = OfFile(directory / LEARNS)
 
-    def any(self) -> bool:
-        """Say whether the directory exists."""
-        return self.path.is_dir()
-
     def sign(self, name: str, of: str) -> object | None:
         """Return the time of the last write and the number of the file."""
         path = self.path / name / of

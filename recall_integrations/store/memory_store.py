@@ -50,8 +50,8 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
-    from recall_integrations.store.listing import Listed
     from recall_integrations.store.parts import StoreParts
+    from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
     from recall_integrations.store.revisions import Revisions
     from recall_integrations.text.spoken import Spoken
@@ -81,7 +81,6 @@ class MemoryStore:
         with paused():
             from recall_integrations.store import opening
             from recall_integrations.store.declaring import Declarations
-            from recall_integrations.store.listing import Listing
             from recall_integrations.store.reader import Reader
             from recall_integrations.store.removing import Forgetting
             from recall_integrations.store.writer import Writer
@@ -99,8 +98,7 @@ class MemoryStore:
         self._views = parts.views
         self._reader = Reader(parts)
         self._writer = Writer(parts, self._reader)
-        self._listing = Listing(parts, self._reader)
-        self._forgetting = Forgetting(parts, self._listing)
+        self._forgetting = Forgetting(parts, self._reader)
         self._declarations = Declarations(parts, self._reader)
         self._judgements: Judgements | None = None
         self._fact_reader: FactReader | None = None
@@ -480,7 +478,6 @@ class MemoryStore:
         return (*reader, *self._parts.indexes.collections.health())
 
     def _wake(self) -> None:
-        """Begin the work in the background."""
         if self._parts.config.query.spelling:
             self._parts.spellers.prepare()
         self._wake_facts()
@@ -523,7 +520,7 @@ class MemoryStore:
         self._parts.up_to_date()
         if not is_whole(limit) or not 1 <= limit <= LIST_MAX:
             raise InvalidArgument(f"limit must be a whole number from 1 to {LIST_MAX:,}, not {limit!r}. See `iterate`.")
-        return self._listing.page(checked_scope(scope), checked_filters(filters), limit, after)
+        return self._reader.page(checked_scope(scope), checked_filters(filters), limit, after)
 
     def iterate(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> Iterator[Memory]:
         """Yield all memories of a scope in the order in which they were written, read a few hundred at a time.
@@ -531,7 +528,7 @@ class MemoryStore:
         Memories that are written or forgotten meanwhile may be among them or not.
         """
         self._parts.up_to_date()
-        return self._listing.all_of(checked_scope(scope), checked_filters(filters))
+        return self._reader.all_of(checked_scope(scope), checked_filters(filters))
 
     def export(
         self,
@@ -561,21 +558,21 @@ class MemoryStore:
         scopes = [found for found, _ in self.scopes()] if scope == "all" else [checked_scope(scope)]
         total = None if wanted or progress is False else sum(self.count(scope=found) for found in scopes)
         with counted("Exporting", total, progress) as advance:
-            return listing.export(self._listing, target, scopes, wanted, self.path, advance)
+            return listing.export(self._reader, target, scopes, wanted, self.path, advance)
 
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
         """Count the memories of the scope, or those that meet filters; 0 for an unknown scope."""
         self._parts.up_to_date()
         wanted = checked_filters(filters)
         if wanted:
-            return len(self._listing.nums(checked_scope(scope), wanted, 0, None))
+            return len(self._reader.nums(checked_scope(scope), wanted, 0, None))
         scope_id = self._parts.scopes.get(checked_scope(scope))
         return 0 if scope_id is None else self.count_of(scope_id)
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """Count the memories of each type in every scope."""
         self._parts.up_to_date()
-        return self._listing.counts()
+        return self._reader.counts()
 
     def count_of(self, scope_id: int) -> int:
         """Count the memories of the scope with this number."""

@@ -15,7 +15,7 @@ import json
 import os
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,10 +23,11 @@ from sqlalchemy import ColumnElement, Connection, Table, delete, func, insert, s
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
 from recall_integrations.database.meta import check_version, get_meta, put_meta
 from recall_integrations.database.portable import streamed
 from recall_integrations.database.sending import insert_rows
-from recall_integrations.errors import InvalidArgument, StorePathError
+from recall_integrations.errors import InvalidArgument, RecallError, StorePathError
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
@@ -40,10 +41,6 @@ from recall_integrations.store.renewal import COMPACTED
 Place = str | os.PathLike[str]
 
 AT_ONCE = 2_000  # rows
-TABLES: tuple[Table, ...] = (
-    *(schema.memories, schema.words, schema.told_times, schema.vectors, schema.facts, schema.facts_read),
-    *(schema.mentions, schema.edges, schema.entities, schema.aliases, schema.languages, schema.judged),
-)
 # Of one engine or one directory, and made by the target itself.
 _OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
 _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
@@ -146,7 +143,7 @@ def _copy_scopes(source: Held, target: Held, tell: Told, stopped: Callable[[], N
     for scope_id in sorted(changed, key=lambda one: (one in wanted, one)):
         with source.engine.connect() as left:
             scope = left.execute(select(schema.scopes).where(schema.scopes.c.scope_id == scope_id)).mappings().first()
-            for table in TABLES:
+            for table in schema.OF_SCOPES:
                 stopped()
                 copied(left, target, table, table.c.scope_id == scope_id)
         with target.engine.begin() as right:
@@ -289,15 +286,12 @@ def _same_place(source: Held, target: Place) -> bool:
     return Path(given).resolve() == source.path.resolve()
 
 
-@contextmanager
-def _errors(*ends: Held) -> Iterator[None]:
+def _errors(*ends: Held) -> AbstractContextManager[None]:
     """Translate errors of a database into those of this package, with its name."""
-    try:
-        yield
-    except SQLAlchemyError as e:
-        given = e.orig if isinstance(e, DBAPIError) else None
+
+    def mapped(error: BaseException) -> RecallError | None:
+        given = error.orig if isinstance(error, DBAPIError) else None
         own = (one for one in ends if isinstance(given, one.engine.dialect.loaded_dbapi.Error))
-        mapped = next(own, ends[-1]).mapped(e)
-        if mapped is None:
-            raise
-        raise mapped from e
+        return next(own, ends[-1]).mapped(error) if isinstance(error, SQLAlchemyError) else None
+
+    return translated(mapped)

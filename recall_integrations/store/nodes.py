@@ -14,7 +14,9 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import ClassVar
 
 from filelock import FileLock, Timeout
 from sqlalchemy import ColumnElement, Engine, delete, event, select
@@ -28,9 +30,9 @@ from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
     LEARNING,
+    LOCKS,
     MAY_FLUSH,
     OPENED,
-    PLACE,
     AdvisoryLock,
     Committed,
     Flush,
@@ -38,11 +40,9 @@ from recall_integrations.database.turns import (
     Outside,
     WriteLock,
 )
-from recall_integrations.errors import RecallError, StoreClosed, StoreError, StoreLocked, StorePathError
-from recall_integrations.records import record
+from recall_integrations.errors import RecallError, StoreError, StoreLocked, StorePathError
 from recall_integrations.store import journal
-from recall_integrations.store.directory import LOCK
-from recall_integrations.store.journal import Point
+from recall_integrations.store.directory import LOCK, Held, refuse_closed
 from recall_integrations.store.learned_files import TAKEN
 from recall_integrations.store.turns import WriteTurn
 
@@ -87,25 +87,16 @@ class LearnedRows:
     def __init__(self, engine: Engine, tenant: str | None = None) -> None:
         self._engine, self._tenant = engine, tenant
 
-    def any(self) -> bool:
-        """Say whether there is a row."""
-        key = schema.meta.c.key
-        with mapped_errors(self._engine), self._engine.connect() as connection:
-            found = connection.execute(select(key).where(_under(LEARNED)).limit(1)).scalar()
-        return found is not None
-
     def sign(self, name: str, of: str) -> object | None:
         """Return a digest of the text; `None` where there is none."""
         text = self.read(name, of)
         return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
     def read(self, name: str, of: str) -> str | None:
-        """Read the value of a row; `None` where there is none."""
         with mapped_errors(self._engine), self._engine.connect() as connection:
             return get_meta(connection, f"{LEARNED}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
-        """Write a row."""
         if self._tenant is not None:
             raise StoreError(
                 f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "
@@ -115,15 +106,12 @@ class LearnedRows:
             put_meta(connection, f"{LEARNED}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
-        """List the scopes that have rows."""
         return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """List the names of the rows of a scope."""
         return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
 
     def remove(self, name: str) -> None:
-        """Remove the rows of a scope."""
         with mapped_errors(self._engine), self._engine.begin() as connection:
             connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
 
@@ -143,7 +131,6 @@ class LearnedRows:
             outside.close()
 
     def shown(self, name: str, of: str) -> str:
-        """Return the database, and the key of a row."""
         return f"{shown(self._engine.url)}, {LEARNED}{name}/{of}"
 
     def _keys(self, before: str) -> list[str]:
@@ -156,41 +143,27 @@ def _under(before: str) -> ColumnElement[bool]:
     return schema.meta.c.key.startswith(before, autoescape=True)
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Node:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Node(Held):
     """An open store in PostgreSQL. Made by `join`."""
 
-    path: Path  # directory of derived data
-    temporary: bool  # whether `release` removes the directory
-    keeping: FileLock  # keeps other nodes of this machine out of the directory
-    engine: Engine  # of the database
-    turn: WriteTurn  # the write lock; held when `join` returns
-    watch: Committed  # tells when somebody has written
+    own_indexes: ClassVar[bool] = True
     outside: Outside  # marks the store as open by this node, at every call: a node that was cut off marks it again
     turns: Outside  # the connection that has the write lock
     lease: Lease  # of the node that writes to a server of vectors
     lock: WriteLock  # the lock that `turn` takes
     flushes: bool  # whether this user may wait for the disk after a turn
-    tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = the node sees all
-
-    @property
-    def own_indexes(self) -> bool:
-        """True: derived data is this process's alone."""
-        return True
 
     @property
     def address(self) -> str:
-        """The argument with which `MemoryStore.open` opens the same store, with the password."""
         return self.engine.url.render_as_string(hide_password=False)
 
     @property
     def name(self) -> str:
-        """The name of the store in messages; without a password."""
         return shown(self.engine.url)
 
     @property
     def learned(self) -> LearnedRows:
-        """Rows of learned weights in the database, for all nodes."""
         return LearnedRows(self.engine, self.tenant)
 
     def keeps(self) -> bool:
@@ -198,44 +171,37 @@ class Node:
         return False
 
     def try_to_keep(self) -> bool:
-        """Return false: see `keeps`."""
         return False
 
+    def keep_no_longer(self) -> None:
+        return
+
     def mapped(self, error: BaseException) -> RecallError | None:
-        """Translate an error of the database into one of this package; `None` for any other error."""
         return mapped_error(error, self.engine.url)
 
     def make_ready(self) -> None:
-        """Make the tables of an empty database."""
         make_ready(self.engine)
 
     def size(self) -> int:
-        """Count the bytes of the database, of all its tables."""
         found = self.outside.ask("SELECT pg_database_size(current_database())")
         return int(str(found))
 
-    def keep_no_longer(self) -> None:
-        """Do nothing: see `keeps`."""
-
     def fills(self) -> bool:
-        """Say whether this node writes to a server of vectors; if no other does, it does from now on."""
         return self.lease.mine()
 
     def fills_no_longer(self) -> None:
-        """Let another node write to the server of vectors."""
         self.lease.give_back()
 
     def flush_later(self) -> Flush | None:
-        """Wait for the disk when the turn is over, as `Held`; where this user may not, commits wait."""
         return self.lock.flush_later() if self.flushes else None
 
     def flush(self, later: Flush | None) -> None:
-        """Make sure that all earlier commits are on disk: mostly they are, since the turn was given back."""
         if later is None or later.done:
             return
         with mapped_errors(self.engine), self.engine.connect() as connection:
             asked = connection.execution_options(isolation_level="AUTOCOMMIT")
-            there = journal.continues(asked, Point(*later.upto))
+            # Not where a backup was put back, or a replica took over that lacked entries.
+            there = journal.point(asked, later.upto[0]) == later.upto
             if there:
                 asked.exec_driver_sql(FLUSH)
         if not there:
@@ -246,14 +212,10 @@ class Node:
         later.done = True
 
     def others(self) -> list[int]:
-        """List connections of other nodes, by their number on the server; under the write lock."""
         found = str(
             self.outside.ask(
                 "SELECT concat(bool_or(pid = pg_backend_pid()), '|', "
-                "string_agg(DISTINCT pid::text, ',') FILTER (WHERE pid <> pg_backend_pid())) "
-                "FROM pg_locks WHERE locktype = 'advisory' AND granted "
-                f"AND objid = %(key)s AND classid = {PLACE} "
-                "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())",
+                f"string_agg(DISTINCT pid::text, ',') FILTER (WHERE pid <> pg_backend_pid())) {LOCKS}",
                 key=OPENED,
             )
         )
@@ -266,7 +228,6 @@ class Node:
         return sorted(map(int, others.split(","))) if others else []
 
     def check_alone(self, what: str) -> None:
-        """Raise if another node has the store open; under the write lock."""
         if self.tenant:
             raise StoreError(
                 f"The store {self.name} is open as the role of a tenant, which sees a part of it. Open it as the owner "
@@ -279,8 +240,7 @@ class Node:
             )
 
     def release(self, *, noted: bool = False) -> None:
-        """Release the store. Who still reads gets `StoreClosed` and no new connection."""
-        event.listen(self.engine, "do_connect", _closed, insert=True)
+        event.listen(self.engine, "do_connect", refuse_closed, insert=True)
         self.outside.close()
         self.turns.close()
         self.lease.close()
@@ -342,7 +302,3 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         flushes=flushes,
         tenant=tenant,
     )
-
-
-def _closed(*_: object) -> None:
-    raise StoreClosed("The store was closed meanwhile. Open it again with MemoryStore.open.")

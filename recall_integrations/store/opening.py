@@ -24,10 +24,8 @@ from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entities import Extractor
 from recall_integrations.store.indexes import Indexes, Note
-from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import Served, StoreParts
 from recall_integrations.store.spellers import Spellers
-from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.vectors import CollectionServer
@@ -62,22 +60,20 @@ def open_parts(
     A failure releases the directory again. Arguments and errors are those of `MemoryStore.open`.
     """
     server = _server_of(config, path)  # before anything is held: others can write meanwhile
-    held: Held
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
 
-        held = join(path, local, config.postgres)
+        directory: Held = join(path, local, config.postgres)
     elif local is not None:
         raise InvalidArgument("directory is for a store in a database; one in a directory keeps all of it there.")
     else:
-        held = hold(path)
-    directory = held
+        directory = hold(path)
     parts: StoreParts | None = None
     try:
-        if server is not None and held.tenant is not None:
+        if server is not None and directory.tenant is not None:
             raise ConfigError(
-                f"{held.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave out "
-                "`vectors.address`."
+                f"{directory.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave "
+                "out `vectors.address`."
             )
         parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
         with parts.errors():
@@ -196,22 +192,13 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
 
 def _read_notes(parts: StoreParts, reindex: bool) -> tuple[str | None, bool]:
     """Return the embedding of an unfinished rebuild of vectors, and whether another embedding made the store."""
-    s = schema.scopes
     with parts.engine.connect() as connection:
-        last = journal.last_seq(connection)
-        for row in connection.execute(select(s).order_by(s.c.scope_id)):
-            parts.scopes[Scope(row.user_id, row.agent_id, row.namespace)] = row.scope_id
-            parts.shown[row.scope_id] = (row.version, last)
-            parts.opened_at[row.scope_id] = row.version
-        parts.next_seq = last + 1
-        parts.followed.semantic = journal.cursors(connection).get(SEMANTIC, 0)
+        _, parts.followed.semantic = following.read_scopes(parts, connection)
         made_by = get_meta(connection, "embedding")
         half_way = get_meta(connection, renewal.REEMBEDDING)
         parts.worth.load(connection, made_by)
-        parts.expiry.load(connection)
         vector = connection.execute(select(schema.vectors.c.vector).limit(1)).scalar()
     length = len(vector) // 2 if isinstance(vector, bytes) else None
-    parts.stamped = made_by is not None
     named = made_by if made_by is None else parts.asking.identify(made_by, length)  # may call the embedding
     changed = named != made_by
     if changed and not reindex and half_way != named:

@@ -57,60 +57,6 @@ KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further be
 logger = logging.getLogger("recall_integrations")
 
 
-class StoreErrors:
-    """Context of `StoreParts.errors`. A class and no generator: every recall enters several."""
-
-    __slots__ = ("_parts",)
-
-    def __init__(self, parts: StoreParts) -> None:
-        self._parts = parts
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if error is None:
-            return
-        mapped = self._parts.directory.mapped(error)
-        if mapped is error:  # already an error of this package
-            mapped = None
-        met = error if mapped is None else mapped
-        closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
-        if self._parts.closed and closing:
-            raise StoreClosed(f"The store {self._parts.directory.name} was closed meanwhile.") from met
-        if mapped is not None:
-            raise mapped from error
-
-
-class StoreReading(StoreErrors):
-    """Context of `StoreParts.reading`."""
-
-    __slots__ = ("_answering",)
-
-    def __init__(self, parts: StoreParts, seconds: float) -> None:
-        super().__init__(parts)
-        self._answering: contextlib.AbstractContextManager[None] = _AT_EASE
-        if seconds != math.inf and parts.directory.own_indexes:
-            self._answering = within(seconds)
-
-    def __enter__(self) -> None:
-        self._parts.in_use.__enter__()
-        self._answering.__enter__()
-        try:
-            self._parts.up_to_date()
-        except BaseException as e:
-            self._answering.__exit__(type(e), e, e.__traceback__)
-            self._parts.in_use.__exit__(None, None, None)
-            raise
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        try:
-            super().__exit__(kind, error, trace)
-        finally:
-            self._answering.__exit__(None, None, None)
-            self._parts.in_use.__exit__(None, None, None)
-
-
 class StoreParts:
     """The parts of a `MemoryStore`. None of them holds the store, so that an unused store is closed at once."""
 
@@ -312,20 +258,36 @@ class StoreParts:
         else:
             logger.info("The indexes of %s are kept by this process from now on.", self.directory.name)
 
-    def errors(self) -> StoreErrors:
+    @contextlib.contextmanager
+    def errors(self) -> Iterator[None]:
         """Turn errors of the database into those of `recall_integrations.errors`, with the file's name.
 
         Once the store is closed, every error is `StoreClosed`.
         """
-        return StoreErrors(self)
+        try:
+            yield
+        except BaseException as e:
+            mapped = self.directory.mapped(e)
+            met = e if mapped is None else mapped
+            closing = isinstance(met, StoreError | IndexUnavailable | OSError) and not isinstance(met, StoreClosed)
+            if self.closed and closing:
+                raise StoreClosed(f"The store {self.directory.name} was closed meanwhile.") from met
+            if met is e:  # already an error of this package
+                raise
+            raise met from e
 
     def retried(self, write: Callable[[], T], *, twice: bool) -> T:
         """Run a write and return its result; for a record on a server, retry for some seconds where that may help."""
         return tried_again(write, twice=twice) if self.directory.own_indexes else write()
 
-    def reading(self, seconds: float = math.inf) -> StoreReading:
+    @contextlib.contextmanager
+    def reading(self, seconds: float = math.inf) -> Iterator[None]:
         """Guard a recall: see `MemoryStore.reading`."""
-        return StoreReading(self, seconds)
+        bounded = seconds != math.inf and self.directory.own_indexes
+        with self.in_use, within(seconds) if bounded else _AT_EASE:
+            self.up_to_date()
+            with self.errors():
+                yield
 
     def version(self, scope_id: int) -> int:
         """Return the version of a scope, which every write raises; 0 for an unknown scope."""

@@ -2,43 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 from weakref import WeakMethod
 
-from sqlalchemy import Engine, func, select
+import numpy as np
+from sqlalchemy import func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import begun
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, ScopeView
-from recall_integrations.indexes.times import stays
+from recall_integrations.indexes.times import from_micros, stays
 from recall_integrations.store import fetching, journal, languages
 from recall_integrations.store.fetching import Recent
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.text.spoken import Spoken
-from recall_integrations.types import Filters, Memory, Scope
+from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
 if TYPE_CHECKING:
     from recall_integrations.store.filtering import Filtering
 
+PAGE = 500  # memories that are in memory at a time
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
 FEW = 200  # memories at once, as a recall reads them; who reads more goes through a scope, and comes but once
 SCOPES_KEPT = 4_096  # whose languages are in memory
 
 
-def _spoken(engine: Engine, scope_id: int) -> Spoken:
-    with begun(engine) as connection:
-        spoken = languages.asked(connection, scope_id)
-    return spoken()
-
-
 _COUNTED = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.vectors)
 
 
+class Listed(list[Memory]):
+    """Memories that `MemoryStore.list` returns.
+
+    Args:
+        memories: in the order in which they were written.
+        after: the argument `after` for the next page; `None` = there are no more.
+    """
+
+    def __init__(self, memories: Iterable[Memory] = (), after: str | None = None) -> None:
+        super().__init__(memories)
+        self.after = after
+
+
 class Reader:
-    """Reads the record. Threads may share one."""
+    """Reads the record, and scopes of any size page by page: see `MemoryStore`. Threads may share one."""
 
     def __init__(self, parts: StoreParts) -> None:
         self._parts = parts
@@ -56,7 +66,6 @@ class Reader:
         return Filtering(parts.engine, parts.catalog, MetadataIndex(parts.engine, budget), parts.facts.get)
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Read memories by num; absent ones are left out."""
         recent = self._recent
         revision = recent.revision(scope_id)
         found = recent.get(scope_id, nums, revision)
@@ -73,8 +82,8 @@ class Reader:
         """Read memories by id; absent and ended ones are left out."""
         with self._parts.errors():
             found = fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
-            over = self._parts.expiry.is_over
-            return {i: memory for i, memory in found.items() if memory.expires_at is None or not over(scope_id, memory)}
+            ended = from_micros(self._parts.expiry.ended(scope_id))
+            return {i: memory for i, memory in found.items() if memory.expires_at is None or memory.expires_at > ended}
 
     def let_go(self) -> None:
         """Drop the values read for filters: those of removed memories may be among them."""
@@ -85,43 +94,39 @@ class Reader:
         self.let_go()
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Return the mask of rows that meet the filters, or `None` for all."""
         if not filters:
             return None
         with self._parts.errors():
             return self.filtering.mask(view, filters, now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Say whether the mask is quick enough for a recall."""
         return not filters or self.filtering.ready(view, filters)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
-        """List the metadata keys of filters that no memory of the scope has."""
         if not filters:
             return []
         with self._parts.errors():
             return self.filtering.absent(view, filters)
 
     def languages(self, scope_id: int) -> Spoken:
-        """Return the languages of the scope; read once after each write to it."""
         version = self._parts.version(scope_id)
         kept = self._languages.get(scope_id)
         if kept is None or kept[0] != version:
             if len(self._languages) >= SCOPES_KEPT:
                 self._languages.clear()
             with self._parts.errors():
-                kept = self._languages[scope_id] = version, _spoken(self._parts.engine, scope_id)
+                with begun(self._parts.engine) as connection:
+                    spoken = languages.asked(connection, scope_id)
+                kept = self._languages[scope_id] = version, spoken()
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:
-        """Count the memories of the scope with this number."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
             return held - self._parts.expiry.left(scope_id)
 
     def scopes(self) -> list[tuple[Scope, int]]:
-        """List all scopes with their number of memories, in the order they were made."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             rows = connection.execute(select(s).order_by(s.c.scope_id)).all()
@@ -129,11 +134,9 @@ class Reader:
             return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories) - left(r.scope_id)) for r in rows]
 
     def hydration(self) -> dict[str, int]:
-        """Count cached and read memories: see `MemoryStore.hydration`."""
         return {"hits": self._recent.hits, "misses": self._recent.misses}
 
     def figures(self) -> dict[str, Any]:
-        """Return the cheap numbers: see `MemoryStore.figures`."""
         parts, s = self._parts, schema.scopes
         with parts.errors(), parts.engine.connect() as connection:
             counted = select(func.count(), func.coalesce(func.sum(s.c.memories), 0))
@@ -149,7 +152,6 @@ class Reader:
         }
 
     def stats(self) -> dict[str, Any]:
-        """Return all numbers: see `MemoryStore.stats`."""
         parts, m = self._parts, schema.memories
         with parts.errors(), parts.engine.connect() as connection:
             by_kind = select(m.c.type, func.count()).group_by(m.c.type).order_by(m.c.type)
@@ -178,3 +180,73 @@ class Reader:
             "hydration": self.hydration(),
             "notices": list(parts.indexes.notices),
         }
+
+    # -- the memories of a scope, in the order of writing -----------------------------------------------------------
+
+    def page(self, scope: Scope, filters: Filters | None, limit: int, after: str | None) -> Listed:
+        """Read a page of memories of a scope."""
+        last = 0
+        if after is not None:
+            if not (isinstance(after, str) and after.isascii() and after.isdecimal() and len(after) < 20):
+                raise InvalidArgument(f"after must be what a call gave as `.after`, not {str(after)[:60]!r}.")
+            last = int(after)
+        nums = self.nums(scope, filters, last, limit + 1)
+        return Listed(self._in_order(scope, nums[:limit]), str(nums[limit - 1]) if len(nums) > limit else None)
+
+    def all_of(self, scope: Scope, filters: Filters | None) -> Iterator[Memory]:
+        """Yield all memories of a scope, read a page at a time."""
+        if filters:
+            nums = self.nums(scope, filters, 0, None)
+            for start in range(0, len(nums), PAGE):
+                yield from self._in_order(scope, nums[start : start + PAGE])
+            return
+        last = 0
+        while nums := self.nums(scope, None, last, PAGE):
+            yield from self._in_order(scope, nums)
+            last = nums[-1]
+
+    def nums(self, scope: Scope, filters: Filters | None, last: int, limit: int | None) -> list[int]:
+        """List the numbers of the memories after `last` that meet the filters, rising."""
+        parts = self._parts
+        parts.check_open()
+        scope_id = parts.scopes.get(scope)
+        if scope_id is None:
+            return []
+        if filters:
+            with parts.errors():
+                view = parts.views.get(scope_id)
+            mask = self.filter_mask(view, filters, from_micros(parts.expiry.now()))
+            met = view.nums[view.alive if mask is None else view.alive & mask]
+            return [int(num) for num in met[np.searchsorted(met, last, side="right") :][:limit].tolist()]
+        ended = parts.expiry.ended(scope_id)
+        m = schema.memories.c
+        query = select(m.num).where(m.scope_id == scope_id, m.num > last).order_by(m.num)
+        if ended:
+            query = query.where(stays(ended))
+        with parts.errors(), parts.engine.connect() as connection:
+            return list(connection.execute(query.limit(limit) if limit is not None else query).scalars())
+
+    def counts(self) -> dict[Scope, dict[MemoryType, int]]:
+        parts, m = self._parts, schema.memories.c
+        query = select(m.scope_id, m.type, func.count()).group_by(m.scope_id, m.type).order_by(m.scope_id, m.type)
+        if not parts.expiry.none:
+            query = query.where(stays(parts.expiry.now()))
+        with parts.errors(), parts.engine.connect() as connection:
+            counted = connection.execute(query).all()
+        found: dict[int, dict[MemoryType, int]] = {}
+        for scope_id, kind, count in counted:
+            found.setdefault(scope_id, {})[MemoryType(kind)] = int(count)
+        return {
+            scope: {kind: found[scope_id][kind] for kind in MemoryType if kind in found[scope_id]}
+            for scope, scope_id in sorted(parts.scopes.items(), key=lambda item: item[1])
+            if scope_id in found
+        }
+
+    def _in_order(self, scope: Scope, nums: Sequence[int]) -> Iterator[Memory]:
+        parts = self._parts
+        scope_id = parts.scopes.get(scope)
+        if scope_id is None:
+            return
+        with parts.errors():
+            read = fetching.by_num(parts.engine, scope_id, nums, parts.damage)
+        yield from (read[num] for num in nums if num in read)

@@ -7,11 +7,14 @@ time that grows with the scope (`RecordWords`).
 
 from __future__ import annotations
 
-from collections import Counter, OrderedDict
+import threading
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from cachetools import LRUCache, cachedmethod
 from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
@@ -42,13 +45,8 @@ class TailedWords:
         self._index, self._engine, self._cursor = index, engine, cursor
         self._tails: dict[int, _Tail] = {}
 
+    @cachedmethod(attrgetter("_tails"))
     def _tail(self, scope_id: int) -> _Tail:
-        found = self._tails.get(scope_id)
-        if found is None:
-            found = self._tails[scope_id] = self._read(scope_id)
-        return found
-
-    def _read(self, scope_id: int) -> _Tail:
         new: dict[int, frozenset[str]] = {}
         gone: list[int] = []
         after = self._cursor
@@ -64,7 +62,6 @@ class TailedWords:
         return _Tail(new, tuple(gone), head)
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """Count the memories with a term: see `LexicalIndex`."""
         tail = self._tail(scope_id)
         more = sum(term in said for said in tail.new.values())
         return self._index.document_frequency(scope_id, term) + more - self._index.holding(scope_id, term, tail.gone)
@@ -112,10 +109,10 @@ class RecordWords:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._counted: OrderedDict[int, tuple[Counter[str], int]] = OrderedDict()
+        self._counted: LRUCache[int, tuple[Counter[str], int]] = LRUCache(KEPT)
+        self._lock = threading.Lock()
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        """Count the memories with a term: see `LexicalIndex`."""
         return self._frequencies(scope_id)[0][term]
 
     def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
@@ -137,15 +134,8 @@ class RecordWords:
         found = [num for num, said in self._said(scope_id) if not wanted.isdisjoint(said)] if wanted else []
         return np.asarray(found, dtype=np.int64), np.full(len(found), FIRST, dtype=np.float32)
 
+    @cachedmethod(attrgetter("_counted"), lock=attrgetter("_lock"))
     def _frequencies(self, scope_id: int) -> tuple[Counter[str], int]:
-        known = self._counted.get(scope_id)
-        if known is None:
-            known = self._counted[scope_id] = self._read(scope_id)
-            while len(self._counted) > KEPT:
-                self._counted.popitem(last=False)
-        return known
-
-    def _read(self, scope_id: int) -> tuple[Counter[str], int]:
         with begun(self._engine) as connection:
             newest = journal.last_seq_asked(connection)
         head = newest()

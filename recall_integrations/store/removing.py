@@ -18,8 +18,8 @@ from recall_integrations.store.asking import Vectors
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.store.learned_files import name_of
-from recall_integrations.store.listing import Listing
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.reader import Reader
 from recall_integrations.store.revisions import REMOVED_MAX
 from recall_integrations.types import Filters, Scope, checked_id, checked_scope
 
@@ -141,15 +141,12 @@ class Removing:
 
 FORGET_BATCH = 1_000  # memories per transaction
 
-# What a scope has besides its memories.
-_NAMES = (schema.entities, schema.aliases, schema.mentions, schema.edges, schema.languages, schema.judged)
-
 
 class Forgetting:
     """Forgets memories, one transaction a batch: a caller who was stopped forgets the rest by asking again."""
 
-    def __init__(self, parts: StoreParts, listing: Listing) -> None:
-        self._parts, self._listing = parts, listing
+    def __init__(self, parts: StoreParts, reader: Reader) -> None:
+        self._parts, self._reader = parts, reader
         self._removing = Removing(parts)
 
     def forget(
@@ -195,7 +192,7 @@ class Forgetting:
                 found.extend(connection.execute(query).scalars())
             return found
 
-        return self._each(scope, self._listing.nums(scope, filters, 0, None), there)
+        return self._each(scope, self._reader.nums(scope, filters, 0, None), there)
 
     def _each(
         self, scope: Scope, chosen: Sequence[T], there: Callable[[Connection, int, Sequence[T]], Sequence[int]]
@@ -239,7 +236,7 @@ class Forgetting:
                     if connection.execute(select(func.count()).where(m.scope_id == scope_id)).scalar_one():
                         return
                     gone = 0
-                    for table in _NAMES:
+                    for table in schema.OF_SCOPES:
                         gone += connection.execute(delete(table).where(table.c.scope_id == scope_id)).rowcount
                     if gone:
                         put_meta(connection, OWED, "1")  # no entry of the journal names removed names

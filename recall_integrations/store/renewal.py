@@ -22,7 +22,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, languages, rows
-from recall_integrations.store.collections_base import Progress
+from recall_integrations.store.collections import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.parts import StoreParts

@@ -21,7 +21,7 @@ from recall_integrations.database.portable import in_parts
 from recall_integrations.indexes.times import ends, to_micros
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.store.clock import Clock
-from recall_integrations.types import Memory, Scope
+from recall_integrations.types import Scope
 
 Revision = tuple[int, int]
 
@@ -33,14 +33,10 @@ class Watcher(Protocol):
         """Drop results computed from the scope; `None` = from any."""
 
 
-def _never(_scope: Scope) -> bool:
-    return False
-
-
 class Revisions:
     """Revisions of scopes, in memory: reading one takes a microsecond. Each opening begins anew. Threads share it."""
 
-    def __init__(self, ending: Callable[[Scope], bool] = _never) -> None:
+    def __init__(self, ending: Callable[[Scope], bool] = lambda _scope: False) -> None:
         self._ending = ending
         self._lock = threading.Lock()
         self._numbers: Counter[Scope] = Counter()
@@ -153,10 +149,6 @@ class Expiry:
         over = select(func.count()).where(_m.scope_id == scope_id, ends(upto=ended))
         with self._engine.connect() as connection:
             return int(connection.execute(over).scalar_one())
-
-    def is_over(self, scope_id: int, memory: Memory) -> bool:
-        """Say whether a memory that was read has ended."""
-        return memory.expires_at is not None and to_micros(memory.expires_at) <= self.ended(scope_id)
 
     def to_remove(self, *, all_of_them: bool = False) -> list[int]:
         """List scopes with ended memories to remove; none if the last call is less than a minute ago."""

@@ -21,25 +21,9 @@ _COUNTED = (
     .where(_S.scope_id == bindparam("which"))
     .values(version=_S.version + bindparam("writes"), memories=_S.memories + bindparam("added"))
 )
-_OF_MEMORIES = (
-    schema.memories,
-    schema.words,
-    schema.vectors,
-    schema.mentions,
-    schema.edges,
-    schema.facts,
-    schema.facts_read,
-    schema.told_times,
-)
-_OF_SCOPES = (
-    schema.scopes,
-    schema.aliases,
-    schema.languages,
-    schema.judged,
-)
 _ONE_REMOVED = [
     delete(table).where(table.c.scope_id == bindparam("which"), table.c.num == bindparam("one"))
-    for table in _OF_MEMORIES
+    for table in schema.OF_MEMORIES
 ]
 _M = schema.memories.c
 _FOUND = select(_M.id, _M.num, _M.thread, _M.position).where(
@@ -60,26 +44,16 @@ class Place(NamedTuple):
 def add_scope(connection: Connection, scope: Scope) -> int:
     """Return the number of a scope that is not known here; add the scope if the database lacks it."""
     s = schema.scopes
-    same = [getattr(s.c, part) == getattr(scope, part) for part in ("user_id", "agent_id", "namespace")]
-    known = connection.execute(select(s.c.scope_id).where(*same)).scalar()
+    parts = {part: getattr(scope, part) for part in ("user_id", "agent_id", "namespace")}
+    known = connection.execute(select(s.c.scope_id).filter_by(**parts)).scalar()
     if known is not None:  # committed by an interrupted call
         return int(known)
     scope_id = tenants.next_scope(connection)
     if scope_id is None:
         given = connection.execute(select(func.max(s.c.scope_id))).scalar() or 0
         scope_id = max(given, int(get_meta(connection, LAST_SCOPE) or 0)) + 1
-    connection.execute(
-        insert(s).values(
-            scope_id=scope_id,
-            user_id=scope.user_id,
-            agent_id=scope.agent_id,
-            namespace=scope.namespace,
-            version=0,
-            memories=0,
-            vector_home=NO_HOME,
-            vector_until=0,
-        )
-    )
+    new = insert(s).values(**parts, scope_id=scope_id, version=0, memories=0, vector_home=NO_HOME, vector_until=0)
+    connection.execute(new)
     return scope_id
 
 
@@ -89,7 +63,7 @@ def remove_scope(connection: Connection, scope_id: int) -> None:
     put_meta(connection, LAST_SCOPE, str(max(given, int(get_meta(connection, LAST_SCOPE) or 0))))
     home = connection.execute(select(schema.scopes.c.vector_home).where(schema.scopes.c.scope_id == scope_id)).scalar()
     homes.leave(connection, [] if home is None else [home])
-    for table in _OF_SCOPES:
+    for table in (*schema.OF_SCOPES, schema.scopes):
         connection.execute(delete(table).where(table.c.scope_id == scope_id))
 
 
@@ -126,7 +100,7 @@ def remove(connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
                 send(connection, statement, {"which": scope_id, "one": num})
         return
     for part in in_parts(nums):
-        for table in _OF_MEMORIES:
+        for table in schema.OF_MEMORIES:
             connection.execute(delete(table).where(table.c.scope_id == scope_id, table.c.num.in_(part)))
 
 

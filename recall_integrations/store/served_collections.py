@@ -39,7 +39,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
 from recall_integrations.store import homes, journal
-from recall_integrations.store.collections_base import (
+from recall_integrations.store.collections import (
     CLOSE_S,
     LEAVES,
     SLICE,
@@ -50,6 +50,7 @@ from recall_integrations.store.collections_base import (
     next_slice,
 )
 from recall_integrations.store.directory import Held
+from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import Point
 
 if TYPE_CHECKING:
@@ -70,15 +71,6 @@ LEFT = "What the collection lacks is scanned meanwhile. That is tried again in a
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class Home:
-    """The collection of a scope, as the record has it."""
-
-    name: str  # of the collection
-    until: int  # the last change that it holds
-    read: float = 0.0  # time of reading, in monotonic seconds
-
-
-@record(frozen=True, slots=True, kw_only=True)
 class Over:
     """A request for a collection that the server refused as too large."""
 
@@ -86,7 +78,6 @@ class Over:
     at: float  # time of the refusal, in monotonic seconds
 
 
-NOTHING = Home(name=NO_HOME, until=0)
 Apply = Callable[[str, Sequence[int], NDArray[np.float32], Sequence[int]], None]
 
 
@@ -109,7 +100,7 @@ class ServedCollections(CollectionsBase):
         self._held, self._server = held, server
         self._fingerprint, self._problem = fingerprint, problem
         self._lock = threading.RLock()
-        self._known: dict[int, Home] = {}
+        self._known: dict[int, tuple[Home, float]] = {}  # with the time of reading, in monotonic seconds
         self._proven: set[str] = set()  # collections checked since the server was last away
         self._checked: set[str] = set()  # the same, by the filling process
         self._lost: dict[str, str] = {}  # collections that cannot be used, and why
@@ -125,7 +116,6 @@ class ServedCollections(CollectionsBase):
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
     def home_of(self, scope_id: int) -> str:
-        """Return the collection of a scope; `NO_HOME` = it has none."""
         return self._home(scope_id).name
 
     def home_until(self, scope_id: int) -> int:
@@ -136,7 +126,6 @@ class ServedCollections(CollectionsBase):
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling."""
         end = time.monotonic() + seconds
         try:
             if home not in self._proven:
@@ -151,51 +140,41 @@ class ServedCollections(CollectionsBase):
 
     @property
     def index(self) -> ServedCollections:
-        """The index of neighbours: this object."""
         return self
 
-    @property
-    def loaded(self) -> bool:
-        """True if the server was asked anything."""
-        return self._server.opened
-
     def health(self) -> tuple[Health, ...]:
-        """Return the health of the server; nothing if it was never asked."""
         return (self._server.health(),) if self._server.opened else ()
 
     def _reached(self, connection: Connection) -> dict[int, int]:
-        return {scope_id: home.until for scope_id, home in self._all(connection).items()}
+        return {scope_id: home.until for scope_id, home in homes.noted(connection).items()}
 
     def _home(self, scope_id: int) -> Home:
-        known, now = self._known.get(scope_id), time.monotonic()
-        if known is not None and now - known.read < FRESH_S:
+        (known, read), now = self._known.get(scope_id, (NOTHING, -math.inf)), time.monotonic()
+        if now - read < FRESH_S:
             return known
         s = schema.scopes.c
         try:
             with self._engine.connect() as connection:
                 row = connection.execute(select(s.vector_home, s.vector_until).where(s.scope_id == scope_id)).first()
         except SQLAlchemyError:  # the record is away: how far it reached still holds
-            return NOTHING if known is None else known
+            return known
         fits = row is not None and homes.fits(str(row[0]), self._fingerprint())
-        found = Home(name=str(row[0]), until=int(row[1]), read=now) if row is not None and fits else NOTHING
-        self._known[scope_id] = found
+        found = Home(str(row[0]), int(row[1])) if row is not None and fits else NOTHING
+        self._known[scope_id] = found, now
         return found
 
     def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
         """Check that a collection is the one of the record."""
         with self._engine.connect() as connection:
-            until = self._until_of(connection, home) if until is None else until
+            if until is None:
+                noted = select(schema.scopes.c.vector_until).where(schema.scopes.c.vector_home == home)
+                until = int(connection.execute(noted).scalar() or 0)
             problem = foreign(connection, until, seen)
         if problem:
             raise CollectionStrange(f"The collection {home} is of another history: {problem}.")
         if until and seen.dimension is None:
             raise CollectionLost(f"The collection {home} is empty.")
         self._proven.add(home)
-
-    @staticmethod
-    def _until_of(connection: Connection, home: str) -> int:
-        s = schema.scopes.c
-        return int(connection.execute(select(s.vector_until).where(s.vector_home == home)).scalar() or 0)
 
     def _lose(self, home: str, why: str) -> None:
         self._lost[home] = why
@@ -215,7 +194,7 @@ class ServedCollections(CollectionsBase):
             self._problem = ""
         self._review(shrunk=True)
         with self._engine.connect() as connection:
-            self._busy = not self._swept or bool(self._all(connection) or homes.left(connection))
+            self._busy = not self._swept or bool(homes.noted(connection) or homes.left(connection))
         if self._busy:
             self.filling.wake(urgent=True)
 
@@ -260,18 +239,13 @@ class ServedCollections(CollectionsBase):
                 return False
             time.sleep(POLL_S)
 
-    def _all(self, connection: Connection) -> dict[int, Home]:
-        """Read the collections of all scopes, whatever they hold."""
-        return {i: Home(name=home, until=until) for i, (home, until) in homes.noted(connection).items()}
-
     def _work(self, *, looking: bool = False) -> bool:
-        """Say whether there is work to do on the server."""
         if not self._swept:
             return True
         with self._engine.connect() as connection:
             if homes.left(connection):
                 return True
-            found = self._all(connection)
+            found = homes.noted(connection)
         return any(
             home.name in self._lost
             or (looking and home.until and home.name not in self._checked)
@@ -321,7 +295,6 @@ class ServedCollections(CollectionsBase):
     # -- filling -----------------------------------------------------------------------------------------------------
 
     def _step(self) -> bool:
-        """Do a part of the work on the server; say whether there may be more."""
         self._review()
         if not (self._busy or self._lost) or not self._work(looking=True):
             return self._done()
@@ -333,7 +306,7 @@ class ServedCollections(CollectionsBase):
         self._sweep()
         self._remove_left()
         with self._engine.connect() as connection:
-            found = self._all(connection)
+            found = homes.noted(connection)
         busy = False
         # Collections in use come first: a new one takes long.
         for scope_id, home in sorted(found.items(), key=lambda one: (not one[1].until, one[0])):
@@ -384,7 +357,6 @@ class ServedCollections(CollectionsBase):
         self.failed = said
 
     def _is_left(self, home: str) -> bool:
-        """Say whether a collection is left as it is."""
         over = self._over.get(home)
         return over is not None and time.monotonic() - over.at < OVER_S
 
@@ -501,7 +473,7 @@ class ServedCollections(CollectionsBase):
             return
         there = self._server.homes()  # before the record is read, which names each before it is made
         with self._engine.connect() as connection:
-            named = {home.name for home in self._all(connection).values()}
+            named = {home.name for home in homes.noted(connection).values()}
         for home in there:
             if home not in named:
                 self._server.drop(home)
@@ -557,7 +529,7 @@ class ServedCollections(CollectionsBase):
 
     def _leave_all(self) -> None:
         with self._engine.connect() as connection:
-            found = self._all(connection)
+            found = homes.noted(connection)
         for scope_id, home in sorted(found.items()):
             self._rehouse(scope_id, home.name)
         self._proven.clear()
@@ -565,7 +537,7 @@ class ServedCollections(CollectionsBase):
 
     def _give(self, scope_id: int) -> int | None:
         with self._engine.connect() as connection:
-            home = self._all(connection)[scope_id]
+            home = homes.noted(connection)[scope_id]
         return self._advance(scope_id, home, whole=True)
 
 

@@ -11,41 +11,21 @@ import os
 import threading
 import time
 import uuid
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING
 
 from filelock import FileLock, Timeout
 
 from recall_integrations.errors import StoreClosed, StoreLocked, StorePathError
 
+if TYPE_CHECKING:
+    from recall_integrations.database.turns import AdvisoryLock
+
 WAIT_S = 60.0  # for a write of another process; a batch of thousands takes a second or two
 POLL_S = 0.002  # between two looks at whether another process is done
-
-
-class Lock(Protocol):
-    """A reentrant lock."""
-
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the lock within `timeout` seconds, below 0 = without limit; say whether it was taken."""
-
-    def release(self) -> None:
-        """Release the lock, once for each time that it was taken."""
-
-    def __enter__(self) -> bool: ...
-
-    def __exit__(self, kind: Any, error: Any, trace: Any, /) -> None: ...
-
-
-class Outer(Protocol):
-    """A lock that other processes see."""
-
-    def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken."""
-
-    def release(self) -> None:
-        """Release the lock."""
 
 
 class OfFile:
@@ -67,7 +47,6 @@ class OfFile:
         return True
 
     def release(self) -> None:
-        """Release the lock."""
         self._lock.release()
 
 
@@ -81,7 +60,7 @@ class WriteTurn:
     `outer`: the lock that other processes see; `None` = no other process can have the store.
     """
 
-    def __init__(self, outer: Outer | None = None, where: str = "") -> None:
+    def __init__(self, outer: OfFile | AdvisoryLock | None = None, where: str = "") -> None:
         self._lock = threading.RLock()
         self._outer, self._where = outer, where
         self._depth = 0
@@ -100,9 +79,8 @@ class WriteTurn:
         self._closed = True
         self.begun = self.ending = _nothing
 
-    def acquire(self, blocking: bool = True, timeout: float = -1) -> bool:
-        """Take the turn; say whether it was taken."""
-        timeout = timeout if blocking else 0.0
+    def acquire(self, timeout: float = -1) -> bool:
+        """Take the turn within `timeout` seconds, below 0 = without limit; say whether it was taken."""
         end = time.monotonic() + timeout
         if not self._lock.acquire(timeout=timeout if timeout < 0 else max(timeout, 0.0)):
             return False
@@ -208,27 +186,20 @@ class InUse:
     """Counts the calls under way, by thread. Threads share it. A `with` block counts as one call more."""
 
     def __init__(self) -> None:
-        # Every recall takes the lock itself, twice: going through a condition takes twice as long.
-        self._lock = threading.RLock()
-        self._changed = threading.Condition(self._lock)
-        self._by_thread: dict[int, int] = {}
-        self._waiting = 0
+        self._changed = threading.Condition()
+        self._by_thread: Counter[int] = Counter()
 
     def __enter__(self) -> None:
-        me = threading.get_ident()
-        with self._lock:
-            self._by_thread[me] = self._by_thread.get(me, 0) + 1
+        with self._changed:
+            self._by_thread[threading.get_ident()] += 1
 
     def __exit__(self, *_: object) -> None:
         me = threading.get_ident()
-        with self._lock:
-            left = self._by_thread[me] - 1
-            if left:
-                self._by_thread[me] = left
-            else:
+        with self._changed:
+            self._by_thread[me] -= 1
+            if not self._by_thread[me]:
                 del self._by_thread[me]
-                if self._waiting:
-                    self._changed.notify_all()
+                self._changed.notify_all()
 
     @property
     def mine(self) -> bool:
@@ -239,8 +210,4 @@ class InUse:
         """Wait until no other thread has a call under way, or the time is over; say whether none has."""
         me = threading.get_ident()
         with self._changed:
-            self._waiting += 1
-            try:
-                return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)
-            finally:
-                self._waiting -= 1
+            return self._changed.wait_for(lambda: not self._by_thread.keys() - {me}, seconds)

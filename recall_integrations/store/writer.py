@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence, Set
-from contextlib import ExitStack, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -16,11 +17,10 @@ from recall_integrations.errors import RecallError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.privacy.logs import told
 from recall_integrations.query import warming
-from recall_integrations.records import record
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.store import duplicates
 from recall_integrations.store.asking import Ahead, look_ahead
-from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line, can_go_with_others
+from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
 from recall_integrations.store.given import Chat
 from recall_integrations.store.journal import SEMANTIC
@@ -35,36 +35,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("recall_integrations")
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class _Given:
-    """A batch that waits for its turn."""
-
-    scope: Scope
-    memories: Sequence[Memory]  # to write
-    ids: list[str]  # made once, so that a retry replaces its own earlier write; filled in its turn
-    chat: Chat  # tells which of them are messages, and the wish for duplicates
-    now: datetime  # the time of memories without one
-    known: Ahead  # facts found before the write (`look_ahead`)
-
-    @property
-    def needs(self) -> Set[Hashable]:
-        """Keys that no earlier batch of its transaction may have written, since it could not see them there."""
-        if self.chat.ids:  # such ids are looked up outside of the transaction
-            return {self.scope}
-        return {key for memory in self.memories for key in self._keys(memory)}
-
-    @property
-    def leaves(self) -> Set[Hashable]:
-        """Keys that the batch writes."""
-        return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
-
-    def _keys(self, memory: Memory) -> Iterator[Hashable]:
-        if memory.id is not None:
-            yield self.scope, "id", memory.id
-        if memory.thread is not None:  # its place is after the last stored one
-            yield self.scope, "thread", memory.thread
-
-
 class Writer:
     """Stores memories, one batch at a time under the store's write lock.
 
@@ -77,7 +47,7 @@ class Writer:
         self._removing = Removing(parts)
         self._duplicates = Duplicates()
         self._batches = Batches(parts, self._removing)
-        self._line: Line[_Given, list[str]] = Line(self._lead)
+        self._line = Line(self._lead)
 
     def write_chat(
         self, scope: Scope, thread: str, given: list[Memory], chat: Chat, *, progress: bool | Told, batch_size: int
@@ -88,15 +58,12 @@ class Writer:
         with parts.errors():
             named, ids = self._named(scope, thread, given, chat)
             ahead = self._ahead(scope, named, ids)
-        with parts.write_lock, parts.errors():
-            later = self._flush_later()  # the write may skip messages that others have just written
+        with self._turn():  # the write may skip messages that others have just written
             named, ids = self._named(scope, thread, given, chat)  # another writer may have changed the thread
             chat.ids.update(ids)
             written = self.write_all(
                 scope, named, chat, progress=progress, batch_size=batch_size, total=len(named), ahead=ahead
             )
-        with parts.errors():
-            parts.directory.flush(later)
         self._caught_up(ahead)
         return written
 
@@ -138,7 +105,6 @@ class Writer:
         return ids
 
     def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str], now: datetime | None = None) -> Ahead:
-        """Ask the user's components about memories to write."""
         parts = self._parts
         parts.check_open()
         ids = [m.id for m in batch if m.id is not None]
@@ -155,9 +121,9 @@ class Writer:
         check_texts(parts.engine, (memory.text for memory in batch))
         with parts.errors():
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
-        given = _Given(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
+        given = Batch(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
         if ahead is not None:  # the turn is held, and may be lost: its holder decides
-            return self._write_in_turn(given, None)
+            return self._write_in_turn([given], None, measured=False)[0]
         alone = [parts.write_lock.mine or self._line.has_me]
 
         def write() -> list[str]:
@@ -174,48 +140,44 @@ class Writer:
         self._caught_up(known)
         return written
 
-    def _write_alone(self, given: _Given) -> list[str]:
+    def _write_alone(self, given: Batch) -> list[str]:
+        with self._turn() as later:
+            return self._write_in_turn([given], later)[0]
+
+    @contextmanager
+    def _turn(self) -> Iterator[Flush | None]:
+        """Hold a turn; yield the flush to wait for after it, also for earlier entries, maybe just written by others."""
         parts = self._parts
         with parts.write_lock, parts.errors():
-            later = self._flush_later()
-            written = self._write_in_turn(given, later, measured=True)
+            later = parts.directory.flush_later()
+            if later is not None:
+                later.upto = parts.followed.head
+            yield later
         with parts.errors():
             parts.directory.flush(later)
-        return written
 
-    def _flush_later(self) -> Flush | None:
-        """Return the flush to wait for after this turn, also for earlier entries, maybe just written by others."""
-        later = self._parts.directory.flush_later()
-        if later is not None:
-            later.upto = self._parts.followed.head
-        return later
-
-    def _goes_with_others(self, given: _Given) -> bool:
+    def _goes_with_others(self, given: Batch) -> bool:
         """Say whether a batch may share a transaction with others: large ones are copied in."""
+        parts, known = self._parts, given.known
         few = len(given.memories) <= FEW and given.chat.on_duplicate == KEEP
-        return few and can_go_with_others(self._parts, given.known, given.memories)
+        if not few or not parts.stamped or known.worth or parts.indexes.lag[SEMANTIC]:
+            return False  # something has to be made or measured for it
+        return known.vectors_of(given.memories) is not None
 
-    def _lead(self, take: Callable[[], Sequence[Asked[_Given, list[str]]]]) -> None:
+    def _lead(self, take: Callable[[], Sequence[Asked]]) -> None:
         """Write the batches in the line, in one turn."""
-        parts = self._parts
-        with parts.write_lock, parts.errors():
-            later = self._flush_later()
+        with self._turn() as later:
             asked = take()
-            if len(asked) == 1:
-                asked[0].is_done(self._write_in_turn(asked[0].request, later, measured=True))
-            elif not self._written_together(asked, later):
+            if len(asked) == 1 or not self._written_together(asked, later):
                 self._write_one_by_one(asked, later)
-        with parts.errors():
-            parts.directory.flush(later)
 
-    def _written_together(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> bool:
+    def _written_together(self, asked: Sequence[Asked], later: Flush | None) -> bool:
         """Write all in one transaction; say whether that worked. A failure leaves nothing of them."""
-        parts = self._parts
-        parts.check_open()
+        self._parts.check_open()
         if not all(self._goes_with_others(one.request) for one in asked):  # not any more
             return False
         try:
-            for one, ids in zip(asked, self._write_some([one.request for one in asked], later), strict=True):
+            for one, ids in zip(asked, self._write_in_turn([one.request for one in asked], later), strict=True):
                 one.is_done(ids)
         except Exception as e:
             if _lost(e):  # maybe with the turn: each is tried again
@@ -224,42 +186,35 @@ class Writer:
             return False
         return True
 
-    def _write_one_by_one(self, asked: Sequence[Asked[_Given, list[str]]], later: Flush | None) -> None:
+    def _write_one_by_one(self, asked: Sequence[Asked], later: Flush | None) -> None:
         """Write each in a transaction of its own, with its own error."""
         for one in asked:
             try:
-                with self._parts.errors():
-                    one.is_done(self._write_in_turn(one.request, later, measured=True))
+                one.is_done(self._write_in_turn([one.request], later)[0])
             except Exception as e:  # noqa: PERF203 - it is its caller's
                 one.has_failed(e)
                 if _lost(e):
                     raise
 
-    def _write_in_turn(self, given: _Given, later: Flush | None, *, measured: bool = False) -> list[str]:
-        """Store a batch under the write lock, without the memories that are stored already."""
+    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None, *, measured: bool = True) -> list[list[str]]:
+        """Store batches in one transaction, without the memories that are stored already; return the ids of each.
+
+        `measured`: whether a worth of cosines was measured for them alone, and is forgotten where nothing is written.
+        """
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
-            batch, answer = self._chosen(given)
-            worth = given.known.worth
-            if not batch.memories:
-                if measured:
-                    with parts.revisions.writing(None) if worth else nullcontext():
-                        parts.worth.forget(worth)
-                return answer
-            # A write that is repeated after an unknown result may wait for the disk later.
-            self._commit([batch], later if given.chat.on_duplicate == KEEP else None)
-        return answer
-
-    def _write_some(self, given: Sequence[_Given], later: Flush | None) -> list[list[str]]:
-        """Store batches in one transaction, under the write lock; return the ids of each."""
-        chosen = [self._chosen(one) for one in given]
-        batches = [batch for batch, _ in chosen if batch.memories]
-        if batches:
-            self._commit(batches, later)
+            chosen = [self._chosen(one) for one in given]
+            worth = [language for one in given for language in one.known.worth]
+            if batches := [batch for batch, _ in chosen if batch.memories]:
+                # A write that is repeated after an unknown result may wait for the disk later.
+                self._commit(batches, later if given[0].chat.on_duplicate == KEEP else None)
+            elif worth and measured:
+                with parts.revisions.writing(None):
+                    parts.worth.forget(worth)
         return [answer for _, answer in chosen]
 
-    def _chosen(self, given: _Given) -> tuple[Batch, list[str]]:
+    def _chosen(self, given: Batch) -> tuple[Batch, list[str]]:
         """Return the part of a batch to write, and the ids of its memories afterwards."""
         parts, chat, batch = self._parts, given.chat, given.memories
         scope_id = parts.scopes.get(given.scope)
@@ -275,9 +230,7 @@ class Writer:
             renamed = dict(zip(ids, settled.answers, strict=True))
             answer = [renamed.get(one, one) for one in answer]
             batch, ids, gone = settled.batch, settled.ids, settled.gone
-        known, now = given.known, given.now
-        made = Batch(scope=given.scope, memories=batch, ids=ids, now=now, known=known, gone=gone, fresh=fresh)
-        return made, answer
+        return replace(given, memories=batch, ids=ids, gone=gone, fresh=fresh), answer
 
     def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
         """Store batches in one transaction; then show them, and update the indexes."""

@@ -17,7 +17,7 @@ from recall_integrations.cli import main
 from recall_integrations.config import VectorsConfig
 from recall_integrations.database import postgres as store_tables
 from recall_integrations.database import schema, tenants
-from recall_integrations.database.meta import noted_by
+from recall_integrations.database.meta import spent_by
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, StoreError, StoreVersionError
 from tests.conftest import NOW, FakeEmbedding
@@ -281,10 +281,10 @@ def test_notes_of_others_are_neither_read_nor_changed(
         )
         assert connection.execute(delete(schema.meta).where(schema.meta.c.key == "embedding")).rowcount == 0
     hidden = every - seen
-    assert hidden >= set(notes) and noted_by(ROLES["bob"]).spent in hidden
+    assert hidden >= set(notes) and spent_by(ROLES["bob"]) in hidden
     assert {"schema_version", "embedding", "analyser"} <= seen
     own = {key for key in seen if key not in tenants.SHARED and not key.startswith(tenants.WORTH)}
-    assert own and all(key == noted_by("ann").spent or key.endswith(" by scope 2") for key in own), own
+    assert own and all(key == spent_by("ann") or key.endswith(" by scope 2") for key in own), own
 
 
 @pytest.mark.parametrize(

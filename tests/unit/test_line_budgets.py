@@ -17,7 +17,7 @@ BUDGET = {
     "config": 2_140,
     "console": 3_760,
     "counterfactual": 490,
-    "database": 2_630,
+    "database": 2_550,
     "delivery": 2_140,
     "embeddings": 690,
     "evaluation": 1_850,
@@ -38,13 +38,13 @@ BUDGET = {
     "resilience": 1_350,
     "rewriting": 650,
     "serving": 4_460,
-    "store": 13_430,
+    "store": 12_810,
     "text": 1_440,
     "types": 2_780,
     TOP: 2_380,
 }
-LINES = 82_900  # of all rooms together: less than their sum, so that not all grow at once
-FILES = 365
+LINES = 82_200  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 363
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
 

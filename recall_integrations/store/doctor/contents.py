@@ -19,6 +19,7 @@ from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store import homes, journal
 from recall_integrations.store.doctor.findings import Check, counted, ok, problem
+from recall_integrations.store.homes import Home
 from recall_integrations.store.journal import TOUCH
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
@@ -75,8 +76,8 @@ class Contents:
     orphans: dict[str, int] = field(default_factory=dict)  # number of rows that belong to nothing, by table
     scopes: frozenset[int] = frozenset()  # their numbers
     # The collection in files of each scope that has one, and the last change that it holds.
-    homes: dict[int, tuple[str, int]] = field(default_factory=dict)
-    served: dict[int, tuple[str, int]] = field(default_factory=dict)  # the same for collections on a server
+    homes: dict[int, Home] = field(default_factory=dict)
+    served: dict[int, Home] = field(default_factory=dict)  # the same for collections on a server
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -87,12 +88,10 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
         changing=get_meta(connection, REEMBEDDING),
     )
     s = schema.scopes.c
-    query = select(s.scope_id, s.memories, s.vector_home, s.vector_until)
+    query = select(s.scope_id, s.memories)
     noted = {int(row.scope_id): row for row in connection.execute(query)}
     found.scopes = frozenset(noted)
-    housed = {i: (str(row.vector_home), int(row.vector_until)) for i, row in noted.items() if row.vector_home}
-    found.homes = {i: one for i, one in housed.items() if not homes.served(one[0])}
-    found.served = {i: one for i, one in housed.items() if homes.served(one[0])}
+    found.homes, found.served = homes.noted(connection, on_server=False), homes.noted(connection)
     _read_memories(connection, found, now, tell)
     held = Counter(found.living.values())
     held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)
@@ -130,7 +129,6 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
 
 
 def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
-    """Yield every memory as it is stored, with its row of words behind it."""
     m, w = schema.memories, schema.words
     total = connection.execute(select(func.count()).select_from(m)).scalar_one()
     joined = m.outerjoin(w, and_(w.c.scope_id == m.c.scope_id, w.c.num == m.c.num))

@@ -60,24 +60,23 @@ def check_name(index: str) -> str:
 
 def examine(connection: Connection, name: str, directory: Path, contents: Contents) -> Check:
     """Check an index."""
-    return (_lexical if name == LEXICAL else _semantic)(connection, directory, contents)
+    try:
+        return (_lexical if name == LEXICAL else _semantic)(connection, directory, contents)
+    except IndexUnavailable as e:
+        return problem(check_name(name), str(e), REBUILD)
+    except (OSError, ValueError) as e:
+        return problem(check_name(name), f"It cannot be read: {e}.", REBUILD)
 
 
 def _lexical(connection: Connection, directory: Path, contents: Contents) -> Check:
     check, cursor = check_name(LEXICAL), journal.cursors(connection).get(LEXICAL, 0)
     there = [*contents.living, *(num for _, num in contents.unreadable)]
     wanted = np.unique(np.asarray([num for num in there if num <= cursor], dtype=np.int64))
-    try:
-        if len(wanted) or directory.exists():
-            _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
-            _compare(connection, directory, wanted, cursor)
-        behind = journal.last_seq(connection) - cursor
-    except IndexUnavailable as e:
-        return problem(check, str(e), REBUILD)
-    except (OSError, ValueError) as e:
-        return problem(check, f"It cannot be read: {e}.", REBUILD)
+    if len(wanted) or directory.exists():
+        _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
+        _compare(connection, directory, wanted, cursor)
     held = counted(len(wanted), "memory", "memories")
-    if behind:
+    if behind := journal.last_seq(connection) - cursor:
         says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
         return notice(check, says, LATER)
     return ok(check, f"It holds exactly the {held} that it should.")
@@ -86,17 +85,11 @@ def _lexical(connection: Connection, directory: Path, contents: Contents) -> Che
 def _semantic(connection: Connection, directory: Path, contents: Contents) -> Check:
     check = check_name(SEMANTIC)
     reached = max((until for _, until in contents.homes.values()), default=0)
-    try:
-        if reached or directory.exists():
-            _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
-        if reached and not (directory / index_files.SEAL).is_file():
-            _look_apart(connection, directory, contents)
-        behind = journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0)
-    except IndexUnavailable as e:
-        return problem(check, str(e), REBUILD)
-    except (OSError, ValueError) as e:
-        return problem(check, f"It cannot be read: {e}.", REBUILD)
-    if behind:
+    if reached or directory.exists():
+        _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
+    if reached and not (directory / index_files.SEAL).is_file():
+        _look_apart(connection, directory, contents)
+    if behind := journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0):
         return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
@@ -106,7 +99,6 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
 
 
 def _lacking(connection: Connection, contents: Contents) -> int:
-    """Count the vectors of large scopes that their collections do not hold yet."""
     v, found = schema.vectors.c, 0
     for scope_id, (_, until) in contents.homes.items():
         query = select(func.count()).where(v.scope_id == scope_id, v.num > until)
@@ -209,13 +201,15 @@ def examine_served(
     held = counted(len(served), "large scope has its vectors", "large scopes have their vectors")
     if not settings.address:
         where, name, remedy = "on a server", UNNAMED, "Name it"
-        if _in_pgvector(connection):
+        if connection.dialect.name == "postgresql" and has_catalogue(connection):
             where, name, remedy = "in pgvector", PGVECTOR, f"Write {PGVECTOR}"
         says = f"{held} {where}, which is not named here: they were not compared."
         return notice(name, says, f"{remedy} in RECALL_VECTORS__ADDRESS, or in the file that RECALL_CONFIG names.")
     name = PGVECTOR if settings.address == PGVECTOR else SERVER
     try:
-        server = made_server(settings, _address(connection), makes=False)
+        in_database = connection.dialect.name == "postgresql"
+        address = connection.engine.url.render_as_string(hide_password=False) if in_database else None
+        server = made_server(settings, address, makes=False)
     except ConfigError as e:
         return problem(name, str(e), "See to that, and look again.")
     try:
@@ -241,18 +235,6 @@ def examine_served(
     if lacking:
         return ok(name, f"{held} there; {counted(lacking, 'vector')} are not there yet. {_LATER}")
     return ok(name, f"{held} there, exactly those that it should.")
-
-
-def _in_pgvector(connection: Connection) -> bool:
-    """Say whether the database has collections of pgvector."""
-    return connection.dialect.name == "postgresql" and has_catalogue(connection)
-
-
-def _address(connection: Connection) -> str | None:
-    """Return the address of the store of a connection; `None` = it is in a directory."""
-    if connection.dialect.name != "postgresql":
-        return None
-    return connection.engine.url.render_as_string(hide_password=False)
 
 
 def _compared(connection: Connection, served: Served, server: CollectionServer) -> tuple[list[str], int]:

@@ -85,7 +85,7 @@ def test_a_small_store_neither_loads_chroma_nor_has_a_directory_for_it(tmp_path:
         "        assert optimizer.recall('note 7', time_budget_ms=60_000).hits\n"
         "        optimizer.close()\n"
         "        store.stats(), store.reindex()\n"
-        "        assert store.indexes.settle(1) and not store.indexes.loaded\n"
+        "        assert store.indexes.settle(1) and not store.indexes.collections.loaded\n"
         "    assert examine(sys.argv[1]).clean and repair(sys.argv[1]).clean\n"
         "assert 'chromadb' not in sys.modules, 'loaded'\n"
     )
@@ -194,7 +194,7 @@ def test_a_short_tail_does_not_load_chroma_at_the_next_open(
     store.close()
     store = open_store(config=TEN)
     time.sleep(0.1)
-    assert not store.indexes.loaded
+    assert not store.indexes.collections.loaded
     assert store.indexes.collections.lacking() == {number(store): 4}
     store.close()
     found = examine(store.path)

@@ -30,13 +30,13 @@ class Office:
     def __init__(self, most: int = 64) -> None:
         self.open = threading.Event()
         self.turns: list[list[str]] = []
-        self.fails: Callable[[Sequence[Asked[Write, str]]], None] = lambda _: None
+        self.fails: Callable[[Sequence[Asked]], None] = lambda _: None
         self.refuses: list[BaseException] = []
-        self.line: Line[Write, str] = Line(self._lead, most)
+        self.line: Line = Line(self._lead, most)
         self.said: dict[str, object] = {}
         self._threads: list[threading.Thread] = []
 
-    def _lead(self, take: Callable[[], Sequence[Asked[Write, str]]]) -> None:
+    def _lead(self, take: Callable[[], Sequence[Asked]]) -> None:
         assert self.open.wait(SOON_S)
         if self.refuses:
             raise self.refuses.pop()
@@ -110,7 +110,7 @@ def test_what_needs_to_see_another_one_goes_after_it() -> None:
 def test_what_fails_as_a_whole_each_is_told_by_an_error_of_its_own() -> None:
     office = Office()
 
-    def fail(asked: Sequence[Asked[Write, str]]) -> None:
+    def fail(asked: Sequence[Asked]) -> None:
         asked[1].has_failed(KeyError("mine"))
         raise ValueError("of all") from OSError("the disk")
 

@@ -446,7 +446,7 @@ def test_scope_that_outgrows_the_exact_scan_gets_a_collection(open_store: OpenSt
     store.remember_many([Memory(f"note{i}", id=f"m{i}") for i in range(8)], scope=U1)
     first, second = store.scope_id(Scope()), store.scope_id(U1)
     assert first is not None and second is not None
-    assert not store.indexes.home_of(first) and not store.indexes.loaded
+    assert not store.indexes.home_of(first) and not store.indexes.collections.loaded
     store.remember_many([Memory(f"late{i}", id=f"l{i}") for i in range(5)])
     assert store.indexes.home_of(first) and not store.indexes.home_of(second)
     assert store.indexes.settle(60)

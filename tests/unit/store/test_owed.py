@@ -25,6 +25,7 @@ WAIT_S = 20.0
 def behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index stays behind until somebody asks it, or the store is closed."""
     monkeypatch.setattr(filling, "WAIT_S", 3_600.0)
+    monkeypatch.setattr(filling, "WAIT_MAX_S", 3_600.0)
 
 
 def cursor(store: MemoryStore, name: str) -> int:
@@ -253,7 +254,7 @@ def test_what_fails_is_left_to_the_next_write(monkeypatch: pytest.MonkeyPatch) -
     waiting.add([change(1)], {})
     assert tried[0].wait(WAIT_S)
     end = time.monotonic() + WAIT_S
-    while waiting._running and time.monotonic() < end:
+    while waiting._filling._thread is not None and time.monotonic() < end:
         time.sleep(0.001)
     assert len(calls) == 1 and waiting.any
     waiting.add([change(2)], {})
