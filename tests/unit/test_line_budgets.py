@@ -31,7 +31,7 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_110,
-    "query": 11_850,
+    "query": 11_630,
     "ranking": 4_800,
     "recall": 3_690,
     "reranking": 620,
@@ -43,7 +43,7 @@ BUDGET = {
     "types": 2_780,
     TOP: 2_380,
 }
-LINES = 82_200  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 82_000  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 363
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
