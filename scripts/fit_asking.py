@@ -1,10 +1,11 @@
-"""Fit the model of `query/asking.py`: does a query ask how things are?
+"""Fit the models of `query/asking.py`: does a query ask how things are, and is it small talk?
 
-    python scripts/fit_asking.py [--write]
+    python scripts/fit_asking.py DATA [--write]
 
-Fitted to queries and scenes in benchmarks/facts/taught, which say it of themselves. Prints the share that is told
-right of each source, by models that have not seen the query (five folds). `--write` fits on all, and writes
-`asking.json`.
+The first is fitted to queries and scenes in benchmarks/facts/taught, which say it of themselves; the second to the
+lines of benchmarks/made_up/small_talk against the queries of these scenes, of everyday and of sets of DATA. Prints the
+share that is told right of each source, by models that have not seen the query (five folds). `--write` fits on all, and
+writes `asking.json` and `small_talk.json`.
 """
 
 from __future__ import annotations
@@ -21,14 +22,36 @@ from scipy.optimize import minimize
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from benchmarks.datasets.loading import load
+from benchmarks.everyday import stores
+from benchmarks.everyday.figures import is_small_talk
 from benchmarks.facts import scenes
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.query.asking import WEIGHTS, bare
+from recall_integrations.query.asking import SMALL_TALK, STATE, bare, weights_file
 
-QUERIES = Path(__file__).resolve().parents[1] / "benchmarks" / "facts" / "taught" / "queries"
+BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
+QUERIES = BENCHMARKS / "facts" / "taught" / "queries"
+TALK = BENCHMARKS / "made_up" / "small_talk" / "talk.txt"
+SETS, OF_SET = ("phone", "projects", "talk", "documents", "hotpotqa", "musique", "code", "claims"), 250
 FOLDS = 5
-RIDGE = 30.0
+RIDGE = {STATE: 30.0, SMALL_TALK: 10.0}
+WORTH_TALK = 2.0  # what a line of small talk counts beside a question
 Told = list[tuple[str, bool, str]]  # text, answer, source
+
+
+def read_talk(data: Path) -> Told:
+    """Lines of small talk, and queries that are none."""
+    told: Told = [(line, True, "lines") for line in TALK.read_text(encoding="utf-8").splitlines() if line]
+    for small in stores.read(data / "everyday"):
+        told += [(q.text, False, "everyday") for q in small.questions if not is_small_talk(q.category)]
+    every = [scene for file in scenes.files() for scene in scenes.scenes(file)]
+    told += [(scene.query, False, "scenes") for scene in every]
+    rng = random.Random(0)
+    for name in SETS:
+        queries = [question.text for question in load(data, name).questions]
+        rng.shuffle(queries)
+        told += [(query, False, name) for query in queries[:OF_SET]]
+    return told
 
 
 def read() -> Told:
@@ -43,24 +66,24 @@ def read() -> Told:
     return told + [(scene.query, scene.kind != scenes.OTHER, "scenes") for scene in every]
 
 
-def fit(told: Told) -> tuple[NDArray[np.float64], float]:
-    """Fit the model."""
+def fit(told: Told, model: str) -> tuple[NDArray[np.float64], float]:
+    """Fit a model."""
     x = _vectors(told)
     y = np.asarray([1 if answer else -1 for _, answer, _ in told])
-    return logistic(x, y, np.ones(len(y)), RIDGE)
+    return logistic(x, y, np.where((y > 0) & (model == SMALL_TALK), WORTH_TALK, 1.0), RIDGE[model])
 
 
 def _vectors(told: Told) -> NDArray[np.float64]:
     return bundled().embed_documents([bare(text) for text, _, _ in told]).astype(np.float64)
 
 
-def judge(told: Told) -> None:
+def judge(told: Told, model: str) -> None:
     """Print how well models do that have not seen a query."""
     fold = [i % FOLDS for i in range(len(told))]
     random.Random(1).shuffle(fold)
     x, right = _vectors(told), np.zeros(len(told), dtype=bool)
     for number in range(FOLDS):
-        weights, bias = fit([one for one, own in zip(told, fold, strict=True) if own != number])
+        weights, bias = fit([one for one, own in zip(told, fold, strict=True) if own != number], model)
         for i, own in enumerate(fold):
             if own == number:
                 right[i] = (float(x[i] @ weights) + bias > 0) == told[i][1]
@@ -99,14 +122,16 @@ def logistic(
 def main() -> None:
     """Fit, judge and write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("data", type=Path, help="folder of the evaluation data")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    told = read()
-    judge(told)
-    if given.write:
-        weights, bias = fit(told)
-        kept = {"bias": round(bias, 4), "weights": [round(float(w), 3) for w in weights]}
-        WEIGHTS.write_text(json.dumps(kept) + "\n", encoding="utf-8")
+    for model, told in ((STATE, read()), (SMALL_TALK, read_talk(given.data))):
+        print(model)
+        judge(told, model)
+        if given.write:
+            weights, bias = fit(told, model)
+            kept = {"bias": round(bias, 4), "weights": [round(float(w), 3) for w in weights]}
+            weights_file(model).write_text(json.dumps(kept) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
-"""Estimate whether a query asks how things are, and not what happened, why, or how something is done.
+"""Estimate from a query alone whether it asks how things are, and whether it asks for nothing: small talk.
 
-A logistic model over the bundled vector of the query, fitted by `scripts/fit_asking.py`; it knows English.
+Two logistic models over the bundled vector of the query, fitted by `scripts/fit_asking.py`; they know English.
 """
 
 from __future__ import annotations
@@ -15,16 +15,21 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
 
-WEIGHTS = Path(__file__).with_name("asking.json")
+STATE, SMALL_TALK = "asking", "small_talk"  # the models, and the names of their files
 USUAL = 0.6
 LOGIT_MAX = 8.0
 CHARS_MAX = 1_024  # of a query that are read
 
 
+def weights_file(model: str) -> Path:
+    """Return the file of the weights of a model."""
+    return Path(__file__).with_name(f"{model}.json")
+
+
 @cache
-def _model() -> tuple[NDArray[np.float64], float]:
+def _model(name: str) -> tuple[NDArray[np.float64], float]:
     """Read the weights of the 256 numbers of a vector, and the bias: the logit if all of them are 0."""
-    kept = json.loads(WEIGHTS.read_text(encoding="utf-8"))
+    kept = json.loads(weights_file(name).read_text(encoding="utf-8"))
     return np.asarray(kept["weights"], dtype=np.float64), float(kept["bias"])
 
 
@@ -34,12 +39,17 @@ def bare(query: str) -> str:
 
 
 def asks_state(query: str, language: str | None) -> float:
-    """Estimate the probability that a query asks how things are."""
-    return _asks_state(bare(query)) if language in ("en", "", None) else USUAL
+    """Estimate the probability that a query asks how things are, and not what happened, why, or how to do something."""
+    return _probability(STATE, bare(query)) if language in ("en", "", None) else USUAL
+
+
+def small_talk(query: str, language: str | None) -> float:
+    """Estimate the probability that a query asks for nothing ("alright, cheers, bye"); 0 in another language than English."""
+    return _probability(SMALL_TALK, bare(query)) if language in ("en", "", None) else 0.0
 
 
 @lru_cache(maxsize=256)
-def _asks_state(query: str) -> float:
-    weights, bias = _model()
+def _probability(model: str, query: str) -> float:
+    weights, bias = _model(model)
     logit = float(bundled().embed_query(query) @ weights) + bias
     return 1 / (1 + math.exp(-min(max(logit, -LOGIT_MAX), LOGIT_MAX)))

@@ -26,6 +26,7 @@ from recall_integrations.indexes.kind import how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_shares
+from recall_integrations.query.asking import small_talk
 from recall_integrations.ranking.calibration import Calibration, unknown_share
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.ranking.features.bridge import bridged
@@ -214,7 +215,14 @@ def _calibrated(
     unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
     confidence = calibration.confidence(features, direct, unknown, k=given.k)
     scores = calibration.probabilities(features, ranking, order, unknown)
-    return scores, confidence
+    asks = _asks(features, given.parsed)
+    return scores * np.float32(asks), confidence * asks
+
+
+def _asks(features: Features, query: ParsedQuery) -> float:
+    """Return the probability that the query asks for something: small talk does as far as a memory says its words."""
+    unsaid = 1 - min(float(features["idf_coverage"].max(initial=0.0)), 1.0)
+    return 1 - small_talk(query.original, query.language) * unsaid if unsaid > 0 else 1.0
 
 
 def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:
