@@ -231,9 +231,10 @@ def misses(
 @click.option(
     "--facts", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether ours reads facts."
 )
-@click.option("--stored-as", type=click.Choice(["given", "chunks", "user", "thread", "user-thread", "person"]),
+@click.option("--stored-as", type=click.Choice(
+                  ["given", "chunks", "undated-chunks", "user", "assistant", "thread", "user-thread", "person"]),
               default="given", show_default=True,
-              help="Store the notes as from_texts does, as a user's or a person's lines, as one thread.")  # fmt: skip
+              help="Store the notes as from_texts does, as lines of somebody, or as one thread.")  # fmt: skip
 @click.option("--larger", multiple=True, metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A set of larger stores, for the reliability of scores; may be given several times.")  # fmt: skip

@@ -44,7 +44,9 @@ AS_THEY_ARE = "given"
 STORED_AS: Mapping[str, Mapping[str, Any]] = {
     AS_THEY_ARE: {},
     "chunks": {"type": MemoryType.CHUNK},  # as `from_texts` and `from_documents` store them
+    "undated-chunks": {"type": MemoryType.CHUNK, "event_at": None},
     "user": {"actor": "user"},  # as lines of a user
+    "assistant": {"actor": "assistant"},  # as an agent's own lines
     "thread": {"thread": "notes"},  # as one thread
     "user-thread": {"actor": "user", "thread": "notes"},  # as one chat in which nobody answers
     "person": {"actor": "Sam"},  # as lines of a person with a name

@@ -23,7 +23,7 @@ UNTOLD_FROM = 0.7  # the same in chats with an assistant, down to `SAID_FROM`
 STRONG_WORTH = 5.0  # what a cosine of a strong embedding is worth
 FEW, MANY = 50, 200  # memories of a scope up to which no word is said to be common, and from which it wholly is
 _UNIT = 1_000_000  # `short` is summed in whole numbers, so that the order of writes leaves no trace
-HEARD = 6  # lines of a chat for each that an assistant says; more make it less of a chat
+HEARD = 6  # lines of a chat for each that one of the two says; more make it less of a chat
 # Sums in the order in which they are kept on disk.
 _SUMS = ("rows", "user", "assistant", "named", "short", "pairs", "crowd", "threaded")
 Codes = NDArray[np.int32]
@@ -55,7 +55,7 @@ class Kind:
     Args:
         pairs: in threads of exactly two actors, times the share that neither an assistant nor its user said.
         crowd: in threads of three actors or more, times the same.
-        roles: by the user of an assistant, or by the assistant; at most six for each of the assistant's.
+        roles: by the user of an assistant, or by the assistant; at most six for each of the rarer of the two.
         threaded: with another memory in their thread.
         named: with an actor.
         short: mean of `1 / (1 + content words / 20)`.
@@ -179,8 +179,8 @@ class KindCounter:
         return Kind(
             pairs=people * sums["pairs"] / rows,
             crowd=people * sums["crowd"] / rows,
-            # Lines of a user without an assistant are notes: nobody answers them.
-            roles=min(spoken, HEARD * sums["assistant"]) / rows,
+            # Lines of a user without an assistant, or of an assistant without a user, are notes: nobody answers them.
+            roles=min(spoken, HEARD * min(sums["user"], sums["assistant"])) / rows,
             threaded=sums["threaded"] / rows,
             named=sums["named"] / rows,
             short=sums["short"] / _UNIT / rows,

@@ -167,12 +167,17 @@ class ScopeView:
 
     @property
     def told(self) -> Told:
-        """Times that living memories tell; "last month" means nothing in a document of unknown time."""
+        """Times that living memories tell; "last month" means nothing in a document of unknown time, but in a note."""
         found: Told | None = self.memo.get("told")
         if found is None:
             column = ToldColumn() if self.told_column is None else self.told_column()
-            found = self.memo["told"] = Told.of(column, self.nums, self.alive & self.dated)
+            found = self.memo["told"] = Told.of(column, self.nums, self.alive & (self.dated | self.brief))
         return found
+
+    @property
+    def brief(self) -> bool:
+        """Whether the memories are as short as notes, so that chunks among them are no documents."""
+        return self.text is not None and self.text.kind.brief > 0
 
     @property
     def size(self) -> int:

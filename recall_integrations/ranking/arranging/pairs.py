@@ -474,7 +474,7 @@ def _of_places(
 
 def _of_time(pairs: _Pairs, view: ScopeView, rows: NDArray[np.int64], held: _Held) -> dict[str, NDArray[np.generic]]:
     """Compute the inputs that depend on which one is newer."""
-    upper, lower, newer, dated = pairs.upper, pairs.lower, pairs.turn > 0, view.dated[rows]
+    upper, lower, newer, dated = pairs.upper, pairs.lower, pairs.turn > 0, view.dated[rows] | view.brief
     return {
         "1": np.ones(len(upper)),
         "newer_holds": held.alone[np.where(newer, lower, upper)],

@@ -152,6 +152,7 @@ def test_chats_with_an_assistant_are_no_chats_of_people() -> None:
 def test_lines_of_a_user_whom_nobody_answers_are_notes() -> None:
     gates = counted(*[(0, 0, USER, 5)] * 4).gates(5)
     assert (gates["people"], gates["roles"], gates["apart"]) == (0, 0, 1)
+    assert counted(*[(0, 1, ASSISTANT, 5)] * 4).roles == 0
     assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).roles == 6 / 12
     assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).pairs == 0
 
@@ -184,7 +185,7 @@ def recount(memories: list[Memory]) -> Kind:
     return Kind(
         pairs=people * sum(len(actors[m[0]]) == 2 for m in inside) / n,
         crowd=people * sum(len(actors[m[0]]) >= 3 for m in inside) / n,
-        roles=min(spoken, 6 * sum(m[2] == ASSISTANT for m in memories)) / n,
+        roles=min(spoken, 6 * min(sum(m[2] == role for m in memories) for role in (USER, ASSISTANT))) / n,
         threaded=sum(sizes[m[0]] > 1 for m in inside) / n,
         named=sum(m[1] >= 0 for m in memories) / n,
         short=sum(round(1_000_000 / (1 + m[3] / 20)) for m in memories) / 1_000_000 / n,

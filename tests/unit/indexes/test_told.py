@@ -86,9 +86,15 @@ def test_nothing_of_another_scope(store: MemoryStore) -> None:
 
 
 def test_a_document_of_no_time_tells_none(store: MemoryStore) -> None:
-    store.remember(Memory("We moved last month", id="stored", type="chunk", created_at=AT))
-    store.remember(Memory("We moved last month", id="told", type="chunk", event_at=AT))
+    text = "We moved last month. " + " ".join(f"paragraph{i} describes building{i}" for i in range(20))
+    store.remember(Memory(text, id="stored", type="chunk", created_at=AT))
+    store.remember(Memory(text, id="told", type="chunk", event_at=AT))
     assert shares(view_of(store), APRIL, MAY) == {"told": 1}
+
+
+def test_a_note_that_is_stored_as_a_document_tells_its_time(store: MemoryStore) -> None:
+    store.remember(Memory("We moved last month", id="stored", type="chunk", created_at=AT))
+    assert shares(view_of(store), APRIL, MAY) == {"stored": 1}
 
 
 def test_it_is_there_in_the_next_process(tmp_path: Path) -> None:

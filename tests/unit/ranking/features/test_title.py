@@ -56,3 +56,10 @@ def test_notes_stored_as_documents_rank_as_notes(told: str, told_later: str, que
     with MemoryStore.open() as store:
         store.remember_many(notes)
         assert QueryOptimizer(store).recall(query).hits[0].memory.text == told_later
+
+
+def test_notes_stored_as_documents_tell_times() -> None:
+    notes = ["We eat out on Fridays.", "The regatta is on 20 September 2031.", "Rosa plays the cello."]
+    hit = OptimizedRecallRetriever.from_texts(notes).invoke("what happens on 20 September 2031?")[0]
+    assert hit.page_content == notes[1]
+    assert "20 September 2031" in hit.metadata["recall_reason"]
