@@ -103,6 +103,7 @@ def run(
     cache: str | Path | None = None,
     facts: bool = True,
     stored_as: str = stores.AS_THEY_ARE,
+    asked_as: str = stores.AS_THEY_ARE,
     larger: Sequence[Path] = (),
     limit: int = 200,
     misses: bool = False,
@@ -118,7 +119,7 @@ def run(
         embedding: one of `embeddings.EMBEDDINGS`, for every system.
         cache: folder that keeps what another embedding than the bundled one computes.
         facts: `False` = ours reads no facts.
-        stored_as: one of `stores.STORED_AS`, for the small stores.
+        stored_as, asked_as: one of `stores.STORED_AS` and of `ASKED_AS`, for the small stores.
         larger: folders of larger sets, for the reliability of scores only.
         limit: questions of each of these at most, evenly spread.
         misses: also print what went wrong, question by question.
@@ -134,7 +135,7 @@ def run(
     output, settings = checked_output(json_path), config or RecallConfig()
     if not facts:
         settings = replace(settings, facts=replace(settings.facts, read=False))
-    sets, large = stores.read(path, stored_as), [one for each in larger for one in stores.read(each)]
+    sets, large = stores.read(path, stored_as, asked_as), [one for each in larger for one in stores.read(each)]
     if cache is not None and embedding == BUNDLED:
         raise InvalidArgument("The bundled embedding needs no cache. Name another embedding, or leave --cache out.")
     own = embedding_of(embedding)
@@ -150,7 +151,7 @@ def run(
     if misses:
         show_misses(report, console)
     about = {
-        **{"embedding": embedding, "stored_as": stored_as, "facts": settings.facts.read},
+        **{"embedding": embedding, "stored_as": stored_as, "asked_as": asked_as, "facts": settings.facts.read},
         **{"config": settings.fingerprint, **environment()},
     }
     write_report(output, {"format": 1, "k": k, **report.as_dict(), "environment": about}, console)

@@ -3,12 +3,13 @@
 They are read as `recall bench quality --dataset jsonl` reads them, but for two things: a question may have no answer
 (`"relevant": []`), and a memory may have a type that is none of ours, which is left out.
 
-New users store the same notes in several ways (`STORED_AS`), and none of these may cost an answer.
+New users store the same notes, and ask the same questions, in several ways (`STORED_AS`, `ASKED_AS`), and none of these
+may cost an answer.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -53,17 +54,28 @@ STORED_AS: Mapping[str, Mapping[str, Any]] = {
 }
 
 
+# Name → what is asked instead of a question.
+ASKED_AS: Mapping[str, Callable[[str], str]] = {
+    AS_THEY_ARE: lambda text: text,
+    "polite": lambda text: f"hi, can you tell me {text[:1].lower()}{text[1:]}",
+    "thanks": lambda text: f"{text} thanks!",
+    "lower": str.lower,
+    "upper": str.upper,
+}
+
+
 def size_of(memories: int) -> str:
     """The name of the size of a store of so many memories."""
     return next(size.name for size in SIZES if size.most is None or memories <= size.most)
 
 
-def read(path: Path, stored_as: str = AS_THEY_ARE) -> tuple[EvaluationData, ...]:
+def read(path: Path, stored_as: str = AS_THEY_ARE, asked_as: str = AS_THEY_ARE) -> tuple[EvaluationData, ...]:
     """The sets of a folder: itself, or each folder in it that holds the two files, by name.
 
     Args:
         path: the folder.
         stored_as: one of `STORED_AS`.
+        asked_as: one of `ASKED_AS`.
 
     Raises:
         InvalidArgument: there is none, or a file is wrong; the message names the file and the line.
@@ -73,12 +85,15 @@ def read(path: Path, stored_as: str = AS_THEY_ARE) -> tuple[EvaluationData, ...]
         raise InvalidArgument(
             f"{path} holds no {MEMORIES} and {QUESTIONS}, nor does a folder in it. Pass the folder that does."
         )
-    return tuple(_stored(_set(folder), STORED_AS[stored_as]) for folder in folders)
+    return tuple(_turned(_set(folder), STORED_AS[stored_as], ASKED_AS[asked_as]) for folder in folders)
 
 
-def _stored(data: EvaluationData, other: Mapping[str, Any]) -> EvaluationData:
-    collections = (replace(c, memories=tuple(replace(m, **other) for m in c.memories)) for c in data.collections)
-    return replace(data, collections=tuple(collections))
+def _turned(data: EvaluationData, other: Mapping[str, Any], asked: Callable[[str], str]) -> EvaluationData:
+    def turned(own: Collection) -> Collection:
+        memories = tuple(replace(memory, **other) for memory in own.memories)
+        return replace(own, memories=memories, questions=tuple(replace(q, text=asked(q.text)) for q in own.questions))
+
+    return replace(data, collections=tuple(map(turned, data.collections)))
 
 
 def _is_set(folder: Path) -> bool:

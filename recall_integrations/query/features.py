@@ -88,7 +88,7 @@ _ASK = (
     r"|i (?:want|need|have) to know\b|i(?:'m| am) (?:wondering|curious)\b|i was wondering\b|i wonder\b"
 )
 _COURTESY = regex(
-    r"\W*(?:(?:hey|hi|hello|ok|okay|so|well|sorry|excuse me|quick question)\b\W*){0,3}"
+    r"\W*(?:(?:hey|hi|hello|excuse me|quick question)\b(?!-)\W*|(?:ok|okay|so|well|sorry)\b\s*[,.!:;…]\W*){0,3}"
     rf"(?:(?:{_ASK})\W*){{0,3}}"
     r"(?:(?:please )?(?:tell|show|give|remind|let) me(?: know| see)?\b(?: please)?\W*)?(?:(?:if|whether|again)\b\W+)?",
     re.I,
@@ -113,6 +113,16 @@ def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
     if thanks is not None:
         spans.append((start + thanks.start(), len(text)))
     return spans
+
+
+def without_courtesies(text: str, language: str | None = "en") -> str:
+    """Return a query without the words that only make it polite; all of it where it says nothing else ("thanks!")."""
+    kept, at = [], 0
+    for start, end in courtesies(text, language):
+        kept.append(text[at:start])
+        at = max(at, end)
+    left = " ".join(part for part in (*kept, text[at:]) if part).strip()
+    return left if any(map(str.isalnum, left)) else text
 
 
 class TypeCue(NamedTuple):

@@ -46,12 +46,13 @@ def content_words(found: Findings) -> list[Token]:
 def terms(found: Findings) -> tuple[str, ...]:
     """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
-    Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so is a misspelt word:
-    what no memory can say must not count as missing.
+    Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so are a misspelt word
+    and courtesies that no memory says: what no memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]
     corrected = {c.word for c in found.corrections}
+    polite = found.polite if any(not inside(t, found.polite) for t in found.content) else ()
     session = found.session
     language, stem = found.language, found.words.stem
     dated = found.dated
@@ -65,7 +66,8 @@ def terms(found: Findings) -> tuple[str, ...]:
             return False
         if relative and inside(t, dated) and is_unit(t.word, language):
             return False
-        return not (misspelt and inside(t, misspelt) and not found.known.frequency(stem(t.word)))
+        idle = inside(t, misspelt) or (polite and inside(t, polite))
+        return not (idle and not found.known.frequency(stem(t.word)))
 
     looked_for = (stem(t.word) for t in found.content if is_wanted(t))
     names = (stem(word) for ref in named for word in _name_behind(ref))

@@ -13,6 +13,7 @@ from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.query.features import without_courtesies
 from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
@@ -44,7 +45,8 @@ class Embed(Stage):
         """Return the state with `vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
-        texts = [*([] if given is not None else [shortened(parsed.original).text]), *readings]
+        asked = without_courtesies(shortened(parsed.original).text, parsed.language)
+        texts = [*([] if given is not None else [asked]), *readings]
         first = [] if given is None else [given]
         made, problem = self.vectors_of(texts, turn.deadline)
         if problem is not None:

@@ -31,7 +31,7 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_110,
-    "query": 11_640,
+    "query": 11_660,
     "ranking": 4_810,
     "recall": 3_690,
     "reranking": 620,
