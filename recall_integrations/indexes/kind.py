@@ -7,6 +7,7 @@ is not. `Kind` holds shares of the memories, and `gates` turns them into the fac
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +34,7 @@ GATES: Mapping[str, str] = {
     "people": "pairs: chats of two people",
     "crowd": "crowd: chats of three people or more",
     "roles": "chats with an assistant",
+    "spoken": "spoken: lines of a user or an assistant, whether or not the other one answers",
     "apart": "1 − people − crowd − roles: neighbours in a thread are no exchange",
     "notes": f"apart · (1 − unread) · (short − {NOTE_FROM}) / {NOTE_SPAN}, the last in [0, 1]: short memories, each "
     "for itself, in words that the bundled embedding knows",
@@ -53,9 +55,10 @@ class Kind:
     """Shares of a scope's living memories, each in [0, 1]; 0 in an empty scope.
 
     Args:
-        pairs: in threads of exactly two actors, times the share that neither an assistant nor its user said.
+        pairs: in threads of exactly two actors; beside chats with an assistant, times the share outside of them.
         crowd: in threads of three actors or more, times the same.
         roles: by the user of an assistant, or by the assistant; at most six for each of the rarer of the two.
+        spoken: by the user of an assistant, or by the assistant.
         threaded: with another memory in their thread.
         named: with an actor.
         short: mean of `1 / (1 + content words / 20)`.
@@ -64,6 +67,7 @@ class Kind:
     pairs: float = 0.0
     crowd: float = 0.0
     roles: float = 0.0
+    spoken: float = 0.0
     threaded: float = 0.0
     named: float = 0.0
     short: float = 0.0
@@ -76,7 +80,7 @@ class Kind:
     @property
     def brief(self) -> float:
         """Degree in which the memories are as short as notes."""
-        return min(max((self.short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
+        return float(briefness(self.short))
 
     def gates(
         self,
@@ -110,6 +114,7 @@ class Kind:
             "people": self.pairs,
             "crowd": self.crowd,
             "roles": self.roles,
+            "spoken": self.spoken,
             "apart": apart,
             "notes": notes,
             "unsaid": notes * min(max((SAID_FROM - said) / SAID_SPAN, 0.0), 1.0),
@@ -121,6 +126,11 @@ class Kind:
             "strong_documents": documents * min(max((worth - 1) / (STRONG_WORTH - 1), 0.0), 1.0),
             "spelling": unread * (1 - self.short) * (1 - how_long(asked)),
         }
+
+
+def briefness(short: Any) -> Any:
+    """Return how far memories with these values of `short` are notes, in [0, 1]."""
+    return np.clip((short - NOTE_FROM) / NOTE_SPAN, 0.0, 1.0)
 
 
 def how_long(asked: int) -> float:
@@ -174,13 +184,14 @@ class KindCounter:
         rows = sums["rows"]
         if not rows:
             return Kind()
-        spoken = sums["user"] + sums["assistant"]
-        people = 1 - spoken / rows
+        spoken, rarer = sums["user"] + sums["assistant"], min(sums["user"], sums["assistant"])
+        people = 1 - spoken / rows if rarer else 1.0
         return Kind(
             pairs=people * sums["pairs"] / rows,
             crowd=people * sums["crowd"] / rows,
             # Lines of a user without an assistant, or of an assistant without a user, are notes: nobody answers them.
-            roles=min(spoken, HEARD * min(sums["user"], sums["assistant"])) / rows,
+            roles=min(spoken, HEARD * rarer) / rows,
+            spoken=spoken / rows,
             threaded=sums["threaded"] / rows,
             named=sums["named"] / rows,
             short=sums["short"] / _UNIT / rows,

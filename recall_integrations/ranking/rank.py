@@ -22,7 +22,7 @@ from recall_integrations.arms.second_hop import SecondHop, Via
 from recall_integrations.config import RankingConfig
 from recall_integrations.indexes.columns import TextColumns, replies_after, window_rows
 from recall_integrations.indexes.kernels import distinct
-from recall_integrations.indexes.kind import how_long
+from recall_integrations.indexes.kind import HALF, briefness, how_long
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_shares
@@ -260,7 +260,8 @@ def _titled(
     documents = of_types(view, (MemoryType.CHUNK,), rows)
     if not documents.any():
         return ranking
-    added = np.float32(TITLE_LIFT * (1 - text.kind.brief)) * pointed * titled(text, rows, documents, query.sequence)
+    long = (1 - briefness(1 / (1 + text.lengths[rows] / HALF))).astype(np.float32)
+    added = np.float32(TITLE_LIFT) * pointed * long * titled(text, rows, documents, query.sequence)
     if not added.any():
         return ranking
     return Ranking(scores=ranking.scores + added, added={**ranking.added, "title": added})

@@ -95,6 +95,7 @@ class MemoryStore:
         self._closing = threading.RLock()
         self.extractor_source = extractor
         self._spellers = parts.spellers
+        self._unspelled: set[int] = set()  # scopes that were asked for their speller last when there was none
         self._views = parts.views
         self._reader = Reader(parts)
         self._writer = Writer(parts, self._reader)
@@ -714,7 +715,9 @@ class MemoryStore:
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
-            return self._spellers.of(scope_id, wait=wait)
+            found = self._spellers.of(scope_id, wait=wait)
+        (self._unspelled.add if found is None else self._unspelled.discard)(scope_id)
+        return found
 
     def speller_of(self, scope_id: int) -> Callable[[], Speller | None]:
         """Return a function that returns `speller`; a large scope's vocabulary is begun at once."""
@@ -725,7 +728,9 @@ class MemoryStore:
 
     def spells(self, scope_id: int) -> bool:
         """Say whether `speller` gives the scope's corrections without a wait for its vocabulary."""
-        return self._spellers.is_small(self.view(scope_id).count) or self.speller(scope_id) is not None
+        if self._spellers.is_small(self.view(scope_id).count):
+            return scope_id not in self._unspelled
+        return self.speller(scope_id) is not None
 
     def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
         """Return the mask of rows that meet the filters, or `None` for all."""

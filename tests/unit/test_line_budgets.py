@@ -23,7 +23,7 @@ BUDGET = {
     "evaluation": 1_850,
     "facts": 2_970,
     "frameworks": 1_920,
-    "indexes": 6_120,
+    "indexes": 6_130,
     "judging": 520,
     "languages": 330,
     "learning": 1_530,
@@ -32,7 +32,7 @@ BUDGET = {
     "planning": 430,
     "privacy": 2_110,
     "query": 11_660,
-    "ranking": 4_810,
+    "ranking": 4_820,
     "recall": 3_690,
     "reranking": 620,
     "resilience": 1_350,
@@ -43,7 +43,7 @@ BUDGET = {
     "types": 2_780,
     TOP: 2_380,
 }
-LINES = 82_000  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 82_100  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 363
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

@@ -141,7 +141,7 @@ def speaker_prior_match(match: Match) -> Values:
 
 def by_user(match: Match) -> Values:
     """Return 1 for texts of the user, who says what is known about them."""
-    if not match.columns.kind.roles:
+    if not match.columns.kind.spoken:
         return match.nothing
     said_by: Values = (match.roles == ROLE_CODES[Role.USER]).astype(np.float32)
     return said_by
@@ -196,7 +196,7 @@ EXCHANGE = (
         "1 where the user of an assistant said it",
         by_user,
         group="speaker",
-        weight={"roles": 3.0},
+        weight={"spoken": 3.0},
         label=Label("the user said it", ruled=True),
     ),
     Feature(
@@ -204,7 +204,7 @@ EXCHANGE = (
         "strength · 1 where it was said by the role whose words the query asks for",
         by_asked_role,
         group="speaker",
-        weight={"roles": 5.8},
+        weight={"spoken": 5.8},
         decisive=True,
     ),
     Feature(

@@ -77,7 +77,7 @@ def test_short_by_hand() -> None:
 
 
 def test_gates_by_hand() -> None:
-    kind = Kind(pairs=0.6, crowd=0.075, roles=0.25, threaded=0.9, named=0.5, short=0.2)
+    kind = Kind(pairs=0.6, crowd=0.075, roles=0.25, spoken=0.25, threaded=0.9, named=0.5, short=0.2)
     gates = kind.gates(12, 0.43)
     assert set(gates) == set(GATES)
     assert gates == pytest.approx(
@@ -86,6 +86,7 @@ def test_gates_by_hand() -> None:
             "people": 0.6,
             "crowd": 0.075,
             "roles": 0.25,
+            "spoken": 0.25,
             "apart": 0.075,  # 1 - .6 - .075 - .25
             "notes": 0,  # too long for notes
             "unsaid": 0,
@@ -155,6 +156,7 @@ def test_lines_of_a_user_whom_nobody_answers_are_notes() -> None:
     assert counted(*[(0, 1, ASSISTANT, 5)] * 4).roles == 0
     assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).roles == 6 / 12
     assert counted((0, 0, USER, 20), *[(0, 0, USER, 20)] * 10, (0, 1, ASSISTANT, 20)).pairs == 0
+    assert counted((0, 0, USER, 20), (0, 1, 0, 20)).pairs == 1  # a chat of the user with a person
 
 
 def test_gates_are_never_negative() -> None:
@@ -181,11 +183,13 @@ def recount(memories: list[Memory]) -> Kind:
     sizes = Counter(thread for thread, *_ in memories)
     inside = [m for m in memories if m[0] >= 0]
     spoken = sum(m[2] in (USER, ASSISTANT) for m in memories)
-    people = 1 - spoken / n
+    rarer = min(sum(m[2] == role for m in memories) for role in (USER, ASSISTANT))
+    people = 1 - spoken / n if rarer else 1
     return Kind(
         pairs=people * sum(len(actors[m[0]]) == 2 for m in inside) / n,
         crowd=people * sum(len(actors[m[0]]) >= 3 for m in inside) / n,
-        roles=min(spoken, 6 * min(sum(m[2] == role for m in memories) for role in (USER, ASSISTANT))) / n,
+        roles=min(spoken, 6 * rarer) / n,
+        spoken=spoken / n,
         threaded=sum(sizes[m[0]] > 1 for m in inside) / n,
         named=sum(m[1] >= 0 for m in memories) / n,
         short=sum(round(1_000_000 / (1 + m[3] / 20)) for m in memories) / 1_000_000 / n,
@@ -250,7 +254,7 @@ def test_counting_all_at_once_is_counting_one_after_the_other(given_rows: list[t
 
 def test_columns_know_their_kind() -> None:
     kind = columns_of(CHAT, Lexicon()).kind
-    assert (kind.pairs, kind.roles, kind.threaded, kind.named) == (2 / 4 * 3 / 4, 0, 2 / 4, 3 / 4)
+    assert (kind.pairs, kind.roles, kind.threaded, kind.named) == (2 / 4, 0, 2 / 4, 3 / 4)
     # shed, green; old, one, gate; note, tomatoes; plant
     assert kind.short == pytest.approx(sum(1 / (1 + n / 20) for n in (2, 3, 2, 1)) / 4, abs=1e-6)
 

@@ -85,7 +85,7 @@ def test_a_gate_scales_the_weights_behind_it():
     shut = FixedWeights().score(features(**given))
     assert "by_user" not in shut.added  # it has no weight without its gate
     np.testing.assert_allclose(shut.added["bm25_counted"], [-0.3, 0.3], rtol=1e-5)
-    half = FixedWeights().score(features(gates={"documents": 0.5, "long": 1.0, "roles": 0.5}, **given))
+    half = FixedWeights().score(features(gates={"documents": 0.5, "long": 1.0, "spoken": 0.5}, **given))
     np.testing.assert_allclose(half.added["bm25_counted"], np.array([-1, 1]) * (0.3 - 0.8 + 0.5 * 3.0), rtol=1e-5)
     np.testing.assert_allclose(half.added["by_user"], [0.5 * 3.0 / 6, 0], rtol=1e-5)  # of two candidates
 

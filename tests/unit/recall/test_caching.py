@@ -18,6 +18,7 @@ from recall_integrations.errors import DegradationFailed, StoreClosed
 from recall_integrations.recall import Stage, StageEvent, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience import admission
+from recall_integrations.store.spellers import Spellers
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 
@@ -259,6 +260,17 @@ def test_an_answer_under_pressure_is_not_kept(store: MemoryStore, monkeypatch: p
     assert [said(asked(optimizer)) for _ in range(2)] == [("miss", "degraded")] * 2  # though five are all of five
     monkeypatch.setattr(admission.Admission, "_chosen", real)
     assert said(asked(optimizer)) == ("miss", "kept")
+
+
+def test_an_answer_without_corrections_is_not_kept(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember("The greenhouse thermostat is set to 18 degrees")
+    optimizer = QueryOptimizer(store, config=CACHED)
+    monkeypatch.setattr(Spellers, "of", lambda *_args, **_named: None)  # as where words cannot be read
+    first = optimizer.recall("grenhouse thermostat", time_budget_ms=60_000)
+    assert (first.query.corrections, first.cache.reason) == ((), "unsettled")
+    monkeypatch.undo()
+    second = optimizer.recall("grenhouse thermostat", time_budget_ms=60_000)
+    assert [made.word for made in second.query.corrections] == ["grenhouse"]
 
 
 def test_observers_are_told_of_a_hit(store: MemoryStore) -> None:

@@ -279,3 +279,13 @@ def test_the_newer_memory_comes_first_under_a_reranker_too() -> None:
             assert [hit.memory.id for hit in result.hits][:2] == ["june", "march"]
             assert result.hits[1].superseded_by == "june"
             optimizer.close()
+
+
+def test_a_value_that_changed_in_long_texts_of_a_small_store(notes: MemoryStore) -> None:
+    rest = (
+        " We talked for an hour with {0}, Ravi and the neighbours about garden walls, old bricks, a broken {1}, cheap "
+        "paint, the summer party, missing chairs, late trains and Anna's surprise birthday cake."
+    )
+    notes.remember(Memory("The rent is 900 euros a month." + rest.format("Paul", "mower"), id="old", event_at=on(1)))
+    notes.remember(Memory("The rent went up to 950 euros." + rest.format("Olga", "fence"), id="new", event_at=on(20)))
+    assert ids(hits(notes, "how much is the rent a month?")) == ["new", "old"]

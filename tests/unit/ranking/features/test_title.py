@@ -3,7 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer
+from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.ranking.features.reading import titled
 from recall_integrations.text import stems
@@ -63,3 +63,15 @@ def test_notes_stored_as_documents_tell_times() -> None:
     hit = OptimizedRecallRetriever.from_texts(notes).invoke("what happens on 20 September 2031?")[0]
     assert hit.page_content == notes[1]
     assert "20 September 2031" in hit.metadata["recall_reason"]
+
+
+def test_a_document_among_notes_keeps_its_title() -> None:
+    subjects = ("Kestrel database", "Harbour crane", "Vacation policy", "Laptop encryption")
+    rules = "The rules were set by the board in spring and hold for all offices, contractors and guests of the house. "
+    with MemoryStore.open() as store:
+        for subject in subjects:
+            store.remember(Memory(f"{subject}. " + 4 * rules, id=subject, type="chunk"))
+            store.remember_many([f"{name} asked about the {subject.lower()} again" for name in ("Tom", "Ida", "Max")])
+        store.remember_many([f"Lunch number {i} was soup with bread" for i in range(60)])
+        found = QueryOptimizer(store).recall("what are the rules of the harbour crane?").hits
+    assert found[0].memory.id == "Harbour crane"
