@@ -41,6 +41,7 @@ K = 10
 BUDGET_MS = 10_000.0  # of a recall; far more than the model may take, so that the arms always end in time
 PATIENCE_MS = 8_000.0  # for a model that answers at once, on a machine that is busy
 IMPATIENCE_MS = 150.0  # for one that does not answer
+ARRIVES_S = 10.0
 SLACK_MS = 4_000.0  # of a busy machine; a recall that waited for the model would be beyond it, or never end
 PAUSE_S = 0.2
 FAILURES_MAX = 3
@@ -205,6 +206,14 @@ def named(result: RecallResult) -> set[str]:
     return {d.reason for d in result.degraded if d.stage == "rewrite"}
 
 
+def assert_asked(server: OpenAiServer, times: int) -> None:
+    """The request of a call that was given up may reach the server after the recall, on a busy machine."""
+    until = time.monotonic() + ARRIVES_S
+    while server.asked < times and time.monotonic() < until:
+        time.sleep(0.01)
+    assert server.asked == times
+
+
 def assert_fell_back(result: RecallResult, fault: str) -> None:
     outcome = result.rewrite
     assert (outcome.strategy, outcome.used) == ("fallback", False), outcome
@@ -248,7 +257,7 @@ def test_with_each_plan_a_fault_changes_no_hit(
             assert (server.asked, named(result)) == (asked, set())
         else:
             assert_fell_back(result, fault)
-            assert server.asked == asked + 1
+            assert_asked(server, asked + 1)
 
 
 @pytest.mark.parametrize("fault", (HUNG, SERVER_ERROR, CUT_OFF, EMPTY, INSTRUCTION))
@@ -276,7 +285,7 @@ def test_after_three_failures_it_is_not_asked_again(
     server.fault = fault
     for query in VAGUE[:FAILURES_MAX]:
         assert_fell_back(recalled(optimizer, query), fault)
-    assert server.asked == FAILURES_MAX
+    assert_asked(server, FAILURES_MAX)
     server.fault = WELL
     later = QueryOptimizer(store, llm=llm, config=config)  # another one of this store knows it, too
     for query, asker in zip(VAGUE[FAILURES_MAX:], (optimizer, optimizer, later), strict=True):
