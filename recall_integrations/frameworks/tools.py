@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 LIMIT_USUAL, LIMIT_MAX = 5, 20
 _DAY = len("2026-03-12")
 
-QUERY = "What you want to know, as a question or a few  Names and dates help."
+QUERY = "What you want to know, as a question or a few words. Names and dates help."
 LIMIT = "How many memories at most."
 SINCE = "Only from this day on, such as 2026-03-01."
 UNTIL = "Only up to and including this day, such as 2026-03-31."

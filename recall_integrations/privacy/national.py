@@ -294,7 +294,7 @@ def ids(text: str, low: str) -> Iterator[tuple[int, int]]:
         form = next(i for i in range(len(_LETTERED)) if match.group(f"f{i}") is not None)
         if _LETTERED[form][1](match.group()):
             yield match.span()
-    if not any(stem in low for stem in _CUE_STEMS):
+    if not low.startswith(("rg ", "rg:")) and not any(stem in low for stem in _CUE_STEMS):
         return
     for match in _CUED.finditer(low):
         if sum(c.isdigit() for c in match.group("id")) >= _CUE_DIGITS_MIN:

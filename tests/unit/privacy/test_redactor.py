@@ -15,6 +15,7 @@ from recall_integrations.privacy.redactor import Redactor, redact
 from recall_integrations.types import Memory, Relation
 
 REDACTED = [
+    ("RG 12345678, mine", "RG [id-1], mine"),
     ("mail priya+x@example.co.uk now", "mail [email-1] now"),
     ("<priya@example.com>", "<[email-1]>"),
     ("priya＠example．com", "[email-1]"),
