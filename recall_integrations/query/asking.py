@@ -44,7 +44,7 @@ def asks_state(query: str, language: str | None) -> float:
 
 
 def small_talk(query: str, language: str | None) -> float:
-    """Estimate the probability that a query asks for nothing ("alright, cheers, bye"); 0 in another language than English."""
+    """Estimate the probability that a query asks for nothing ("alright, cheers, bye"); 0 if it is not English."""
     return _probability(SMALL_TALK, bare(query)) if language in ("en", "", None) else 0.0
 
 
