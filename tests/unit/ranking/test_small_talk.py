@@ -16,7 +16,9 @@ def optimizer() -> Iterator[QueryOptimizer]:
         yield QueryOptimizer(store)
 
 
-@pytest.mark.parametrize("line", ["alright, cheers, bye", "thank you so much", "haha, that's hilarious", "see you later"])
+@pytest.mark.parametrize(
+    "line", ["alright, cheers, bye", "thank you so much", "haha, that's hilarious", "see you later"]
+)
 def test_what_asks_for_nothing_finds_nothing(optimizer: QueryOptimizer, line: str) -> None:
     result = optimizer.recall(line)
     assert max((hit.score for hit in result.hits), default=0) < 0.1
