@@ -115,6 +115,7 @@ def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
     return spans
 
 
+@functools.lru_cache(maxsize=256)  # several steps of a recall ask for it
 def without_courtesies(text: str, language: str | None = "en") -> str:
     """Return a query without the words that only make it polite; all of it where it says nothing else ("thanks!")."""
     kept, at = [], 0

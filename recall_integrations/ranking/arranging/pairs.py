@@ -55,10 +55,12 @@ class Differences:
 class Words:
     """Words of the candidates, and the words that two of them do not share."""
 
-    def __init__(self, text: TextColumns, rows: NDArray[np.int64], query: ParsedQuery) -> None:
+    def __init__(
+        self, text: TextColumns, rows: NDArray[np.int64], query: ParsedQuery, said: list[frozenset[int]]
+    ) -> None:
         self._lexicon, self.known = text.lexicon, known_to_bundled(query.language)
         self._words, stems = _words_of(text, rows), self._lexicon.stems
-        self.whole = _stems_of(text, self._words)
+        self.whole = said
         self.said = [stems[own[:WORDS_MAX]].tolist() for own in self._words]
         self.stems = [frozenset(own) for own in self.said]
         every = frozenset[int]().union(*self.whole)
@@ -164,8 +166,9 @@ def _words_of(text: TextColumns, rows: NDArray[np.int64]) -> list[NDArray[np.int
     return [text.words[text.starts.item(row) : text.starts.item(row + 1)] for row in rows.tolist()]
 
 
-def _stems_of(text: TextColumns, words: Sequence[NDArray[np.int32]]) -> list[frozenset[int]]:
-    return [frozenset(text.lexicon.stems[own].tolist()) for own in words]
+def stems_of(text: TextColumns, rows: NDArray[np.int64]) -> list[frozenset[int]]:
+    """Return the stems of the texts of rows."""
+    return [frozenset(text.lexicon.stems[own].tolist()) for own in _words_of(text, rows)]
 
 
 def known_to_bundled(language: str | None) -> bool:
@@ -280,11 +283,12 @@ def compared(
     vectors = view.vectors_of(rows) if len(rows) > 1 else None
     if vectors is None:
         return None
+    stems = stems_of(text, rows)
     raw, close = sums(fused), surer >= CLOSE_FROM and view.count >= MANY
-    pairs = _alike(view, rows, _stems_of(text, _words_of(text, rows)), vectors, unit, raw, close)
+    pairs = _alike(view, rows, stems, vectors, unit, raw, close)
     if pairs is None:
         return None
-    words = Words(text, rows, query)
+    words = Words(text, rows, query, stems)
     tense = tense_of(query.original, query.language)
     pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching))
     if pairs is None:

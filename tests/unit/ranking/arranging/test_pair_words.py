@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
-from recall_integrations.ranking.arranging.pairs import Differences, Words
+from recall_integrations.ranking.arranging.pairs import Differences, Words, stems_of
 
 Compare = Callable[..., Differences]
 
@@ -25,7 +25,7 @@ def compare() -> Compare:
             assert scope is not None
             text = store.view(scope).text
             assert text is not None
-            words = Words(text, np.asarray([0, 1]), parsed)
+            words = Words(text, rows := np.asarray([0, 1]), parsed, stems_of(text, rows))
             return words.differences([(0, 1)], np.asarray([turn]))
 
     return made
