@@ -179,8 +179,10 @@ def known_to_bundled(language: str | None) -> bool:
 def _names(query: ParsedQuery) -> frozenset[str]:
     """Return the stems of the query's names: words with a capital inside, or at their start behind the first word.
 
-    In German only a capital inside counts, since every noun starts with one.
+    In German only a capital inside counts, since every noun starts with one. In a query of capitals none does.
     """
+    if query.original == query.original.upper():
+        return frozenset()
     said = [(token, query.original[slice(*token.span)]) for token in query.tokens]
     return frozenset(
         token.stem

@@ -215,6 +215,7 @@ def test_what_is_told_later_of_the_same_thing_comes_first(
         [Memory(before, id="before"), Memory("We had soup on Sunday", id="beside"), Memory(now, id="now")]
     )
     assert ids(hits(notes, query))[0] == "now"
+    assert ids(hits(notes, query.upper()))[0] == "now"
 
 
 def test_of_a_list_the_entry_that_is_asked_for_stays(use: Use, notes: MemoryStore) -> None:
