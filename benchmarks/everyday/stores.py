@@ -59,6 +59,9 @@ ASKED_AS: Mapping[str, Callable[[str], str]] = {
     AS_THEY_ARE: lambda text: text,
     "polite": lambda text: f"hi, can you tell me {text[:1].lower()}{text[1:]}",
     "thanks": lambda text: f"{text} thanks!",
+    "busy": lambda text: f"Sorry to bother you again, I know you're busy. {text}",
+    "ill": lambda text: f"I was ill last week. {text}",
+    "form": lambda text: f"{text} I need it for a form.",
     "lower": str.lower,
     "upper": str.upper,
 }

@@ -55,6 +55,7 @@ STEPS = (
     "type_cues",
     "predicates",
     "courtesies",
+    "asides",
     "entity_density",
     "entity_llm",
     "terms",

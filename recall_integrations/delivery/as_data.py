@@ -211,7 +211,7 @@ def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
         "session": _of(parsed.session, "places part numbered span confidence found because"),
         **_of(parsed, "talk negations predicate_hints type_hints terms rewrites specificity"),
         "features": _of(parsed.features, "entity_density temporal lexical_rarity type_cues"),
-        **_of(parsed, "asked_role asked_role_strength"),
+        **_of(parsed, "asked_role asked_role_strength asides"),
     }
 
 

@@ -414,6 +414,9 @@ def shared() -> Lexicon:
     return Lexicon()
 
 
+ASIDE = 0.3  # of what a stem counts, where only a sentence beside the question says it
+
+
 @record(frozen=True, slots=True, kw_only=True)
 class QueryTerms:
     """A query as the features need it."""
@@ -426,6 +429,7 @@ class QueryTerms:
     asker: tuple[str, ...] = ()
     when: bool = False  # whether it asks for a time
     dating: bool = False  # whether it asks when something was, in English
+    worth: tuple[float, ...] = ()  # what each of the stems counts; empty = 1 each
     counts: tuple[int, ...] = ()  # how often the query says each of the stems, at least 1; empty = once each
     role: Role | None = None  # whose words it asks for, with `strength` in [0, 1]; `None` = nobody's in particular
     strength: float = 0.0
@@ -448,7 +452,7 @@ def _asks_when(said: Sequence[str]) -> bool:
 
 def query_terms(parsed: ParsedQuery) -> QueryTerms:
     """Collect the terms of a parsed query: the stems of lexical search, without negated words, names behind aliases."""
-    said = words_with_signs(shortened(parsed.original).text)
+    said = words_with_signs(shortened(parsed.point).text)
     if parsed.language == "en":
         content = [(stem(word), word) for word in said if word not in STOP_WORDS]
     else:
@@ -459,6 +463,7 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         by_stem.setdefault(root, word)
         often[root] = often.get(root, 0) + 1
     stems = parsed.terms[:TERMS_MAX]
+    beside = parsed.beside()
     return QueryTerms(
         stems=stems,
         words=tuple([by_stem.get(term, term) for term in stems]),
@@ -467,6 +472,7 @@ def query_terms(parsed: ParsedQuery) -> QueryTerms:
         asker=_asker(parsed),
         when=not _WHEN.isdisjoint(said) or ("how" in said and "long" in said),
         dating=_asks_when(said),
+        worth=tuple([ASIDE if term in beside else 1.0 for term in stems]) if beside else (),
         counts=tuple([often.get(term, 1) for term in stems]),
         role=parsed.asked_role,
         strength=parsed.asked_role_strength,

@@ -60,6 +60,7 @@ class Findings:
     kept: list[Token] = field(default_factory=list)  # words outside of the excluded spans
     content: list[Token] = field(default_factory=list)  # those that are looked for
     polite: Spans = ()  # its courtesies
+    asides: tuple[Span, ...] = ()  # sentences that ask nothing, beside one that asks
     plain: list[Token] = field(default_factory=list)  # content words that neither say when nor ask nicely
     rarities: Mapping[str, float] = field(default_factory=dict)  # by stem, for stems that a memory holds
     degraded: list[Degradation] = field(default_factory=list)
@@ -74,6 +75,11 @@ class Findings:
     def negated(self) -> list[Span]:
         """Spans of the excluded terms, dates and sessions."""
         return [*(n.span for n in self.negations), *self.denied]
+
+    @property
+    def point(self) -> str:
+        """The text with blanks in place of its asides."""
+        return blanked(self.text, self.asides, " ") if self.asides else self.text
 
     @property
     def wanted(self) -> str:

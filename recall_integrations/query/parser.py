@@ -14,6 +14,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery
 from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
+from recall_integrations.query.asides import asides
 from recall_integrations.query.asked_role import asked_role, first_person
 from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
@@ -94,8 +95,10 @@ class QueryParser:
             settle(read_in)
         found = Findings(text, known, words, read_in)
         found.window = window or None
-        self._find_places(found, local, times=window is None)
         assistant = known.assistant
+        if not assistant:  # in a chat with one, what is said beside a question tells which talk it goes on with
+            found.asides = found.guard("parse.asides", lambda: asides(text, read_in), ())
+        self._find_places(found, local, times=window is None)
         found.asked = found.guard(
             "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
         )
@@ -130,7 +133,7 @@ def _find_words(found: Findings) -> None:
     found.content = content_words(found)
     found.corrections = _corrections(found)
     found.polite = found.guard("parse.courtesies", lambda: features.courtesies(found.text, found.language), ())
-    asking = [*found.placed, *found.polite]
+    asking = [*found.placed, *found.polite, *found.asides]
     found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
     found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
@@ -180,6 +183,7 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         terms=looked_for,
         stems=() if words.language is None else tuple((t.word, words.stem(t.word)) for t in found.content),
         weaker_terms=weaker,
+        asides=found.asides,
         identifiers=identifiers,
         router=guard("parse.router", lambda: router_mode(text, identifiers, dated=dated, language=language), Router()),
         conversational=guard(
@@ -266,6 +270,7 @@ def _placed(parsed: ParsedQuery, read: Shortened, original: str) -> ParsedQuery:
         temporal_window=None if window is None else replace(window, span=read.place(window.span)),
         session=None if session is None else replace(session, span=read.place(session.span)),
         identifiers=tuple(replace(i, span=read.place(i.span)) for i in parsed.identifiers),
+        asides=tuple(map(read.place, parsed.asides)),
         tokens=tuple(replace(t, span=read.place(t.span)) for t in parsed.tokens),
     )
 

@@ -47,12 +47,13 @@ def terms(found: Findings) -> tuple[str, ...]:
     """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
     Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so are a misspelt word
-    and courtesies that no memory says: what no memory can say must not count as missing.
+    and courtesies and asides that no memory says: what no memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]
     corrected = {c.word for c in found.corrections}
-    polite = found.polite if any(not inside(t, found.polite) for t in found.content) else ()
+    extra = [*found.polite, *found.asides]
+    extra = extra if any(not inside(t, extra) for t in found.content) else []
     session = found.session
     language, stem = found.language, found.words.stem
     dated = found.dated
@@ -66,7 +67,7 @@ def terms(found: Findings) -> tuple[str, ...]:
             return False
         if relative and inside(t, dated) and is_unit(t.word, language):
             return False
-        idle = inside(t, misspelt) or (polite and inside(t, polite))
+        idle = inside(t, misspelt) or (extra and inside(t, extra))
         return not (idle and not found.known.frequency(stem(t.word)))
 
     looked_for = (stem(t.word) for t in found.content if is_wanted(t))

@@ -34,7 +34,7 @@ DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWindow | None:
     """Return the window that the text asks for. Dates that it excludes are passed over, and noted as denied."""
     entities = found.known.entities
-    text, negated = found.text, found.negated
+    text, negated = found.point, found.negated
     if not may_have_window(text, found.language):
         return None
     words = dict.fromkeys(t.word for t in found.tokens)
@@ -54,7 +54,7 @@ def wanted_session(found: Findings) -> SessionRef | None:
     """Return the session that the text asks for, unless it leaves it out: "not in our last session"."""
     entities = found.known.entities
     known = entities.contains_word if entities is not None else lambda _word: False
-    session = read_session(found.text, names=known, dated=found.dated, language=found.language)
+    session = read_session(found.point, names=known, dated=found.dated, language=found.language)
     if session is None or not _is_left_out(found.text, session.span, found.negated, found.language):
         return session
     found.denied.append(session.span)

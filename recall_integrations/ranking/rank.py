@@ -225,7 +225,7 @@ def _asks(features: Features, query: ParsedQuery) -> float:
     unsaid = 1 - min(float(features["idf_coverage"].max(initial=0.0)), 1.0)
     if unsaid <= 0:
         return 1.0
-    return 1 - small_talk(without_courtesies(query.original, query.language), query.language) * unsaid
+    return 1 - small_talk(without_courtesies(query.point, query.language), query.language) * unsaid
 
 
 def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:

@@ -215,7 +215,7 @@ class Facts(Stage):
             return state
         window = other_time(state)
         named = (0, 0) if parsed.temporal_window is None else parsed.temporal_window.span
-        asked = state_asked(parsed.original, self._slots, windowed=window is not None, named=named)
+        asked = state_asked(parsed.point, self._slots, windowed=window is not None, named=named)
         if asked is None:
             return state
         now = state.request.as_of or state.request.now

@@ -270,7 +270,7 @@ class Arrange(Stage):
     def _occurrence(state: RecallState, fused: Fused) -> Fused:
         """Put the first or the last time first, where the query asks for it and no fact that was read has decided."""
         view, parsed, window = state.scope, state.query, state.query.temporal_window
-        occurrence = occurrence_asked(parsed.original, parsed.language, window, parsed.session)
+        occurrence = occurrence_asked(parsed.point, parsed.language, window, parsed.session)
         if occurrence is None or state.held is not None:
             return fused
         inside = None if state.asked is None else state.asked.mask

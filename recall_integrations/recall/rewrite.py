@@ -96,6 +96,7 @@ class Again:
             terms=read.terms,
             stems=read.stems,
             weaker_terms=read.weaker_terms,
+            asides=read.asides,
             tokens=read.tokens,
             identifiers=read.identifiers,
             entity_refs=tuple(ref for ref in read.entity_refs if ref.entity_id in known),

@@ -45,7 +45,7 @@ class Embed(Stage):
         """Return the state with `vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
-        asked = without_courtesies(shortened(parsed.original).text, parsed.language)
+        asked = without_courtesies(shortened(parsed.point).text, parsed.language)
         texts = [*([] if given is not None else [asked]), *readings]
         first = [] if given is None else [given]
         made, problem = self.vectors_of(texts, turn.deadline)

@@ -256,6 +256,8 @@ class ParsedQuery:
             `corrections`.
         stems: its content words in order, each with the stem that it is looked for by. Only where `language` is not
             English.
+        asides: spans of sentences that ask nothing, beside one that asks ("I'm on the phone. What is the wifi
+            password?"). Their words count for less, and no time is read from them.
         weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
             of another language. They count less than `terms`.
         identifiers: parts that have to match letter by letter (`ABC-123`, "in quotation marks").
@@ -308,3 +310,20 @@ class ParsedQuery:
     memories_in: str | None = None
     stems: tuple[tuple[str, str], ...] = ()
     weaker_terms: tuple[str, ...] = ()
+    asides: tuple[tuple[int, int], ...] = ()
+
+    @property
+    def point(self) -> str:
+        """The query without its asides."""
+        text = self.original
+        for start, end in reversed(self.asides):
+            text = text[:start] + text[end:]
+        return text.strip() if self.asides else text
+
+    def beside(self) -> frozenset[str]:
+        """Return the stems that only its asides say."""
+        there, outside = set[str](), set[str]()
+        for token in self.tokens if self.asides else ():
+            aside = any(start <= token.span[0] < end for start, end in self.asides)
+            (there if aside else outside).add(token.stem)
+        return frozenset(there - outside)

@@ -23,7 +23,7 @@ BUDGET = {
     "evaluation": 1_850,
     "facts": 2_970,
     "frameworks": 1_920,
-    "indexes": 6_130,
+    "indexes": 6_140,
     "judging": 520,
     "languages": 330,
     "learning": 1_530,
@@ -31,8 +31,8 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_110,
-    "query": 11_660,
-    "ranking": 4_820,
+    "query": 11_740,
+    "ranking": 4_830,
     "recall": 3_690,
     "reranking": 620,
     "resilience": 1_350,
@@ -40,11 +40,11 @@ BUDGET = {
     "serving": 4_460,
     "store": 12_810,
     "text": 1_440,
-    "types": 2_780,
+    "types": 2_800,
     TOP: 2_380,
 }
-LINES = 82_100  # of all rooms together: less than their sum, so that not all grow at once
-FILES = 363
+LINES = 82_200  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 364
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
 

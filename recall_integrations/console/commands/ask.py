@@ -80,7 +80,7 @@ def search(
       facts     {subject, slot, mode, at, first, beneath, confidence} or null
       parsed    {entities, window, session, talk, negations, predicate_hints,
                 type_hints, terms, rewrites, specificity, features,
-                asked_role, asked_role_strength}
+                asked_role, asked_role_strength, asides}
       arms      [{name, weight, limit}]
       rules     [{rule, fired, because, margin}]
       rewrite   {strategy, reason, provider, duration_ms, used, saved_ms,

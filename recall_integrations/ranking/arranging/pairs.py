@@ -34,7 +34,7 @@ Inputs = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 WORDS_MAX = 24  # content words of a text that are compared: what it is about it says first
 DIMENSIONS = 256  # of the bundled vectors
-LISTED = 5  # candidates that hold what two of them share, from which these stand in a list
+LISTED = 4  # candidates that hold what two of them share, from which these stand in a list
 BEGIN = 2  # words with which a text begins, of which one mostly says what it is about
 # Inputs from the words in which two texts differ, and from the query's words among them.
 OF_WORDS = (
@@ -291,7 +291,7 @@ def compared(
     if pairs is None:
         return None
     words = Words(text, rows, query, stems)
-    tense = tense_of(query.original, query.language)
+    tense = tense_of(query.point, query.language)
     pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching))
     if pairs is None:
         return None
@@ -310,7 +310,7 @@ def compared(
     places = _of_places(pairs, text, rows, _near(fused, unit))
     plain = {**places, **_of_likeness(pairs, words, of_query, shared["gap"]), **own.columns, **shared}
     turned = {**_of_time(pairs, view, rows, of_query), "numbers": _numbers(pairs, words, text), **shared}
-    state = asks_state(without_courtesies(query.original, query.language), query.language)
+    state = asks_state(without_courtesies(query.point, query.language), query.language)
     asks = float(tense.past), float(tense.span), state
     return Compared(
         upper=pairs.upper,

@@ -238,6 +238,8 @@ class Match:
         stems = given.query.stems
         self.held = [given.frequency(stem) for stem in stems]
         self.idf = np.asarray([idf(held, given.count) for held in self.held], dtype=np.float32)
+        if given.query.worth:
+            self.idf *= np.asarray(given.query.worth, dtype=np.float32)
         self.total = max(float(np.add.reduce(self.idf)), 1e-9)
         self.share = self.idf / np.float32(self.total)
         self.numbers = [lexicon.stem_of(s) for s in stems]

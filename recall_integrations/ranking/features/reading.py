@@ -121,13 +121,13 @@ def denial_of(parsed: ParsedQuery) -> Denial | None:
         return None
     if parsed.language != "en":
         words = by_table.words_of(parsed.language)
-        found = () if words is None or not words.says("negatives", said(parsed.original).text) else parsed.stems
+        found = () if words is None or not words.says("negatives", said(parsed.point).text) else parsed.stems
         roots = tuple(root for _, root in found)
         return Denial(stems=roots, terms=roots, language=parsed.language) if roots else None
-    first = next(iter(tokenize(parsed.original)), None)
+    first = next(iter(tokenize(parsed.point)), None)
     if first is None or first.word in NEGATED_AUXILIARIES or first.word == WHY:
         return None
-    denied = next((said for said in _denied(parsed.original) if said), None)
+    denied = next((said for said in _denied(parsed.point) if said), None)
     return None if denied is None else Denial(stems=tuple(map(stem, denied)), terms=parsed.terms, language="en")
 
 
@@ -249,7 +249,7 @@ def _called(name: str) -> list[str]:
 
 def _asked(parsed: ParsedQuery) -> tuple[frozenset[str], bool]:
     """Return the stems that an English query asks about its asker, and whether it asks for what is theirs."""
-    said = [token.word for token in tokenize(parsed.original)]
+    said = [token.word for token in tokenize(parsed.point)]
     own = _MY in said
     if not _I.isdisjoint(said):
         return frozenset(stem(word) for word in said if word not in STOP_WORDS), own

@@ -156,6 +156,7 @@ def broken(*_: object, **__: object) -> Any:
         (features, "courtesies", "parse.courtesies"),
         (features, "predicate_hints", "parse.predicates"),
         (features, "entity_density", "parse.entity_density"),
+        (module, "asides", "parse.asides"),
         (module, "corrected_query", "parse.corrected_query"),
         (module, "asked_role", "parse.asked_role"),
         (module, "marked", "parse.tokens"),
