@@ -46,6 +46,7 @@ GATES: Mapping[str, str] = {
     "documents": "plain · common: plain documents, asked in words that many of them hold",
     "strong_documents": f"documents · (what a cosine is worth − 1) / {STRONG_WORTH - 1:g}, in [0, 1]: with a strong "
     "embedding",
+    "strong_untold": "untold, times the same",
     "spelling": "unread · (1 − short) · (1 − how long the query is): only how its words are spelled is known",
 }
 
@@ -108,7 +109,10 @@ class Kind:
         )
         unread = min(max(unread, 0.0), 1.0)
         documents = self.plain * common
+        strong = min(max((worth - 1) / (STRONG_WORTH - 1), 0.0), 1.0)
         notes = apart * (1 - unread) * self.brief
+        said_little = min(max((UNTOLD_FROM - said) / (UNTOLD_FROM - SAID_FROM), 0.0), 1.0)
+        untold = self.roles * (1 - how_long(asked)) * said_little
         return {
             "always": 1.0,
             "people": self.pairs,
@@ -118,12 +122,11 @@ class Kind:
             "apart": apart,
             "notes": notes,
             "unsaid": notes * min(max((SAID_FROM - said) / SAID_SPAN, 0.0), 1.0),
-            "untold": self.roles
-            * (1 - how_long(asked))
-            * min(max((UNTOLD_FROM - said) / (UNTOLD_FROM - SAID_FROM), 0.0), 1.0),
+            "untold": untold,
             "long": how_long(asked) * (1 - self.plain),
             "documents": documents,
-            "strong_documents": documents * min(max((worth - 1) / (STRONG_WORTH - 1), 0.0), 1.0),
+            "strong_documents": documents * strong,
+            "strong_untold": untold * strong,
             "spelling": unread * (1 - self.short) * (1 - how_long(asked)),
         }
 

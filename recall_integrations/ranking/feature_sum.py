@@ -91,7 +91,7 @@ class FixedWeights:
     """
 
     name = "fixed_weights"
-    version = "fixed-weights-8"
+    version = "fixed-weights-9"
 
     def __init__(self, weights: Mapping[str, float] | None = None, known: FeatureSet = FEATURES) -> None:
         changed = dict(weights or {})

@@ -302,7 +302,7 @@ VECTORS = (
         "cosine of the query with the text, by the store's embedding",
         lambda match: match.cosines[: len(match.rows)],
         group="vector",
-        weight={"always": 0.3, "notes": 0.8, "untold": 0.5, "long": -0.7, "documents": 0.5},
+        weight={"always": 0.3, "notes": 0.8, "untold": 0.5, "strong_untold": 0.5, "long": -0.7, "documents": 0.5},
         floor=0.05,
         arm="semantic",
         worth_max=math.inf,

@@ -94,6 +94,7 @@ def test_gates_by_hand() -> None:
             "untold": 0,  # a turn says all
             "documents": 0.02,  # .1 · .5 · .8 = .04, times 1 - (.43 - .38) / .1
             "strong_documents": 0,
+            "strong_untold": 0,
             "spelling": 0,  # word vectors are worth all there is
         }
     )
@@ -121,7 +122,8 @@ def test_when_no_turn_of_a_chat_with_an_assistant_says_what_is_asked_for(
 
 
 @pytest.mark.parametrize(("worth", "share"), [(0, 0), (1, 0), (3, 0.5), (5, 1), (6, 1)])
-def test_documents_are_read_otherwise_with_a_strong_embedding(worth: float, share: float) -> None:
+def test_documents_and_chats_are_read_otherwise_with_a_strong_embedding(worth: float, share: float) -> None:
+    assert Kind(roles=1.0).gates(3, said=0.2, worth=worth)["strong_untold"] == pytest.approx(share)
     gates = Kind().gates(3, 0.3, worth=worth)
     assert gates["strong_documents"] == pytest.approx(share * gates["documents"])
     assert gates["documents"] == 1
