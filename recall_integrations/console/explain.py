@@ -234,7 +234,7 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
     if parsed.asked_role is not None:
         yield "role", f"asks what the {parsed.asked_role} said, strength {parsed.asked_role_strength:.2f}"
     for start, end in parsed.asides[:ITEMS_SHOWN]:
-        yield "aside", f"“{plain(parsed.original[start:end], 60)}”: asks nothing, counts for less"
+        yield "aside", f"“{plain(parsed.original[start:end], 60)}”: beside the point, counts for less"
     if parsed.negations:
         yield "not", f"{some(parsed.negations)}: what is about it moves down, nothing is removed"
     if parsed.identifiers:

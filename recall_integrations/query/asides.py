@@ -1,27 +1,40 @@
-"""Find the sentences of a query that ask nothing, beside one that asks.
+"""Find the sentences of a query that are beside the point, where another one asks.
 
     "I'm on the phone right now. What is the wifi password?"   ─▶ the first sentence
     "Anna called. What does she like?"                         ─▶ none: it says who "she" is
+    "I pay with Mastercard. What is the PIN of the card?"      ─▶ none: a memory says "Mastercard" and "PIN"
 
 An agent passes on what its user wrote, and that often begins with what the user is doing. No time is read from such a
-sentence, it is not embedded, and its words count for less (`lexicon.ASIDE`): they may still tell which of two phone
-numbers is meant. First hits of 610 questions over small stores, behind five such sentences: 379 to 424 with them read
-as a part of the question, 428 to 453 so, 478 without them (`recall bench everyday --asked-as busy`).
+sentence, it is not embedded, and its words count for less (`lexicon.ASIDE`). What the memories say decides: a sentence
+is a part of the question where one of them holds words of both, or two words of the sentence. Behind "Sorry to bother
+you again, I know you're busy." 385 of 610 first hits were right with it read as a part of the question, now 427
+(`recall bench everyday FOLDER --asked-as busy`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
-from recall_integrations.query.spans import Span
-from recall_integrations.text import content
+from recall_integrations.query.date_words import in_calendar
+from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.findings import Findings
+from recall_integrations.query.occurrences import tense_of
+from recall_integrations.query.spans import Span, inside, overlap
+from recall_integrations.text import Token
 
-ASKS_MIN = 2  # content words of the question, from which it can stand alone
+ASKS_MIN = 2  # content words of a question that can stand alone
 WORDS_MAX = 7  # content words of another sentence: a longer one describes what is asked about
 SENTENCES_MAX = 16  # of a query; more are a text
+_OWN = frozenset(("i", "i'm", "i've", "we", "we're", "we've"))  # who tells what the asker does
 _END = regex(r"[.!?]+(?=[\s\"'”’)\]]|$)|\n")
+# Before a "." that ends no sentence.
+_SHORT = regex(r"(?:^|[\s(])(?:[a-z]|dr|mr|mrs|ms|prof|st|no|vs|etc|approx|e\.g|i\.e)$")
+_LOWER = regex(r"[\s\"'”’)\]]*[a-z]")
 _ASKS = regex(
     r"\W*(?:(?:and|so|but|ok|okay|now|then|also) ){0,2}(?:(?:at|by|for|from|in|of|on|since|to|until|with) )?"
     r"(?:what|which|who|whom|whose|when|where|why|how"
@@ -33,36 +46,85 @@ _REFERS = regex(
 )
 
 
-def asides(text: str, language: str) -> tuple[Span, ...]:
-    """Return the spans of the sentences of an English query that ask nothing, where another one asks.
-
-    None where the question refers to them, says little by itself ("My sister eats no meat. Any idea?"), or where one of
-    them is long.
-    """
-    if language != ENGLISH:
+def asides(found: Findings) -> tuple[Span, ...]:
+    """Return the spans of the sentences of an English query that are beside the point."""
+    text = found.text
+    if found.language != ENGLISH or found.known.rows is None:
         return ()
-    asking: list[str] = []
+    asking: list[Span] = []
     beside: list[Span] = []
     for start, stop, ends in _sentences(text):
-        sentence = text[start:stop].lower()
-        if "?" in ends or _ASKS.match(sentence):
-            asking.append(sentence)
-        else:
-            beside.append((start, stop))
-    asked = " ".join(asking)
-    if not asking or not beside or len(asking) + len(beside) > SENTENCES_MAX or _REFERS.search(asked):
+        asks = "?" in ends or ("!" not in ends and _ASKS.match(text[start:stop].lower()) is not None)
+        (asking if asks else beside).append((start, stop))
+    if not asking or not beside or len(asking) + len(beside) > SENTENCES_MAX:
         return ()
-    alone = len(content(asked, ENGLISH)) >= ASKS_MIN
-    short = alone and all(len(content(text[slice(*span)], ENGLISH)) <= WORDS_MAX for span in beside)
-    return tuple(beside) if short else ()
+    question = " ".join(text[slice(*span)] for span in asking)
+    if _REFERS.search(question.lower()):
+        return ()
+    asked = _content(found, asking)
+    rows = np.unique(_rows(found, asked))
+    if len(asked) < ASKS_MIN or not len(rows):
+        return ()
+    return tuple(span for span in beside if _is_beside(found, span, question, asked, rows))
+
+
+def _is_beside(found: Findings, span: Span, question: str, asked: dict[str, Token], about: NDArray[np.integer]) -> bool:
+    """Say whether a sentence tells what the asker does, without a name, a time asked for, or a word that belongs to it.
+
+    A word belongs to the question where it stands in both, or where a memory joins it with the question's words.
+    """
+    said = _content(found, [span])
+    if len(said) > WORDS_MAX or not said.keys().isdisjoint(asked):
+        return False
+    if any(_is_name(found, token) for token in said.values()):
+        return False
+    words = [token.word for token in found.tokens if inside(token, [span])]
+    window, tense = found.window, tense_of(question, ENGLISH)
+    dated = window is not None and overlap(span, window.span)
+    if _OWN.isdisjoint(words) or in_calendar(words) or (dated and (tense.past or tense.span)):
+        return False
+    rows, counts = np.unique(_rows(found, said), return_counts=True)
+    return not (counts >= 2).any() and not np.isin(rows, about).any()
+
+
+def _content(found: Findings, spans: Sequence[Span]) -> dict[str, Token]:
+    """Return the content words in spans by their stems."""
+    words = found.words
+    return {words.stem(t.word): t for t in found.tokens if inside(t, spans) and not words.is_stop(t.word)}
+
+
+def _rows(found: Findings, stems: dict[str, Token]) -> NDArray[np.int32]:
+    """Return the memories that hold each of some stems, one behind the other."""
+    rows = found.known.rows
+    held = [rows(stem) for stem in stems] if rows is not None else []
+    return np.concatenate(held) if held else np.empty(0, dtype=np.int32)
+
+
+def _is_name(found: Findings, token: Token) -> bool:
+    """Say whether a word with a capital is no ordinary one, or an entity has it in its name."""
+    entities = found.known.entities
+    if entities is not None and entities.contains_word(token.word):
+        return True
+    return found.text[token.start].isupper() and not is_ordinary(token.word)
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:
-    """Yield the begin and end of each sentence with a letter or a digit, and the marks at its end."""
-    at = 0
+    """Yield the begin and end of each sentence with a letter or a digit, and the marks at its end.
+
+    It goes on behind an abbreviation, and where a small letter follows that begins no question.
+    """
+    low, at = text.lower(), 0
     for end in _END.finditer(text):
-        if any(map(str.isalnum, text[at : end.end()])):
-            yield at, end.end(), end[0]
+        rest = text[end.end() : end.end() + 64]
+        goes_on = end[0] != "\n" and _LOWER.match(rest) is not None and _ASKS.match(rest) is None
+        if goes_on or (end[0] == "." and _SHORT.search(low, at, end.start()) is not None):
+            continue
+        yield from _sentence(text, at, end.end(), end[0])
         at = end.end()
-    if any(map(str.isalnum, text[at:])):
-        yield at, len(text), ""
+    yield from _sentence(text, at, len(text), "")
+
+
+def _sentence(text: str, start: int, stop: int, ends: str) -> Iterator[tuple[int, int, str]]:
+    said = text[start:stop]
+    if any(map(str.isalnum, said)):
+        yield start + len(said) - len(said.lstrip()), stop, ends

@@ -60,7 +60,7 @@ class Findings:
     kept: list[Token] = field(default_factory=list)  # words outside of the excluded spans
     content: list[Token] = field(default_factory=list)  # those that are looked for
     polite: Spans = ()  # its courtesies
-    asides: tuple[Span, ...] = ()  # sentences that ask nothing, beside one that asks
+    asides: tuple[Span, ...] = ()  # sentences beside the point
     plain: list[Token] = field(default_factory=list)  # content words that neither say when nor ask nicely
     rarities: Mapping[str, float] = field(default_factory=dict)  # by stem, for stems that a memory holds
     degraded: list[Degradation] = field(default_factory=list)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.spans import Spans
 from recall_integrations.query.spelling import Speller
@@ -22,6 +25,8 @@ class ScopeKnowledge:
 
     entities: EntityIndex | None = None  # names and aliases
     frequency: Callable[[str], int] = lambda _stem: 0  # number of memories that hold a stem
+    # the memories that hold a stem, by their rows; `None` = nobody knows without reading an index
+    rows: Callable[[str], NDArray[np.int32]] | None = None
     memories: int = 0
     # Asked for a query with a word that nobody knows; `None` while a vocabulary is being read, and if it is off.
     speller: Callable[[], Speller | None] = lambda: None

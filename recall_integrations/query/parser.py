@@ -96,9 +96,9 @@ class QueryParser:
         found = Findings(text, known, words, read_in)
         found.window = window or None
         assistant = known.assistant
-        if not assistant:  # in a chat with one, what is said beside a question tells which talk it goes on with
-            found.asides = found.guard("parse.asides", lambda: asides(text, read_in), ())
         self._find_places(found, local, times=window is None)
+        if not read.skipped:
+            self._leave_out(found, local, times=window is None)
         found.asked = found.guard(
             "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
         )
@@ -124,6 +124,17 @@ class QueryParser:
         identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), none)
         session = found.session  # "session #16" is none
         found.identifiers = tuple(i for i in identifiers if session is None or not overlap(i.span, session.span))
+
+    def _leave_out(self, found: Findings, now: datetime, *, times: bool) -> None:
+        """Find the sentences beside the point; a time in one of them is none that is asked for."""
+        found.asides = found.guard("parse.asides", lambda: asides(found), ())
+        if not found.asides or not times:
+            return
+        week_start = self._config.week_start
+        if found.window is not None and any(overlap(found.window.span, span) for span in found.asides):
+            found.window = found.guard("parse.temporal", lambda: wanted_window(found, now, week_start), None)
+        if found.session is not None and any(overlap(found.session.span, span) for span in found.asides):
+            found.session = found.guard("parse.session", lambda: wanted_session(found), None)
 
 
 def _find_words(found: Findings) -> None:

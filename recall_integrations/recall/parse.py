@@ -223,9 +223,11 @@ class Parse(Stage):
 
         view = self._store.view(scope_id)
         user, assistant = self._asking(scope, view, index)
+        text = view.text
         return ScopeKnowledge(
             entities=index,
             frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
+            rows=None if text is None else lambda stem: text.holding(stem)[0],
             memories=view.count,
             speller=self._store.speller_of(scope_id) if settings.spelling else lambda: None,
             user=user,

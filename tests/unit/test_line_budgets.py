@@ -31,7 +31,7 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_110,
-    "query": 11_740,
+    "query": 11_820,
     "ranking": 4_830,
     "recall": 3_690,
     "reranking": 620,
@@ -43,7 +43,7 @@ BUDGET = {
     "types": 2_800,
     TOP: 2_380,
 }
-LINES = 82_200  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 82_300  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 364
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

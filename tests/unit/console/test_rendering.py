@@ -179,7 +179,7 @@ def test_json_has_the_documented_keys_and_no_number_that_json_lacks() -> None:
     assert list(data["parsed"]) == [
         "entities", "window", "session", "talk", "negations", "predicate_hints", "type_hints", "terms", "rewrites",
         "specificity", "features",
-        "asked_role", "asked_role_strength",
+        "asked_role", "asked_role_strength", "asides",
     ]  # fmt: skip
     assert data["parsed"]["window"]["end"] == "2026-03-02T00:00:00+00:00"
     assert data["rules"][0] == {"rule": "precise", "fired": False, "because": "specificity 0.500 < 0.8", "margin": -0.3}
