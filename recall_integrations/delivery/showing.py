@@ -253,7 +253,6 @@ def _redacted(parsed: ParsedQuery, found: Seen, door: Door) -> ParsedQuery:
         terms=tuple(t for t in parsed.terms if t in stems),
         stems=tuple((word, root) for word, root in parsed.stems if root in stems),
         weaker_terms=(),
-        asides=tuple(map(found.span, parsed.asides)),
         corrections=(),  # corrections come from the memories
         corrected_query=None,
         tokens=tokens,

@@ -25,7 +25,7 @@ class ScopeKnowledge:
 
     entities: EntityIndex | None = None  # names and aliases
     frequency: Callable[[str], int] = lambda _stem: 0  # number of memories that hold a stem
-    # the memories that hold a stem, by their rows; `None` = nobody knows without reading an index
+    # the memories that hold a stem, by their rows; `None` = nobody may or can tell
     rows: Callable[[str], NDArray[np.int32]] | None = None
     memories: int = 0
     # Asked for a query with a word that nobody knows; `None` while a vocabulary is being read, and if it is off.

@@ -227,7 +227,8 @@ class Parse(Stage):
         return ScopeKnowledge(
             entities=index,
             frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
-            rows=None if text is None else lambda stem: text.holding(stem)[0],
+            # Which sentence is beside the point would tell what hidden words stand together.
+            rows=None if text is None or not door.open else lambda stem: text.holding(stem)[0],
             memories=view.count,
             speller=self._store.speller_of(scope_id) if settings.spelling else lambda: None,
             user=user,

@@ -94,3 +94,11 @@ def test_a_sentence_beside_the_question_takes_no_answer_away_and_tells_two_apart
         assert first("I was ill last week. What is the code of the garage?") == "garage"
         assert first("I have to call the plumber. Which phone number was written down?") == "plumber"
         assert first("I have to call the dentist. Which phone number was written down?") == "dentist"
+
+
+@pytest.mark.parametrize("privacy", ["redact", "block"])
+def test_where_memories_are_hidden_they_do_not_decide(optimizer: QueryOptimizer, privacy: str) -> None:
+    query = "I was ill last week. What is the code of the garage?"
+    result = optimizer.recall(query, now=NOW, privacy=privacy, time_budget_ms=60_000)
+    assert result.query.asides == ()
+    assert optimizer.recall(query, now=NOW, time_budget_ms=60_000).query.asides
