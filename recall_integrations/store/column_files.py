@@ -11,6 +11,7 @@ import logging
 import shutil
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -226,7 +227,8 @@ class ColumnFiles:
         with self._lock:
             if scope_id is not None:
                 self._changes[scope_id] = self._changes.get(scope_id, 0) + 1
-                self.path(scope_id).unlink(missing_ok=True)
+                with suppress(FileNotFoundError, NotADirectoryError):
+                    self.path(scope_id).unlink()
                 return
             self._removals += 1
             for path in self._files():

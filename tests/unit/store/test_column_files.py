@@ -202,6 +202,15 @@ def test_a_file_that_does_not_fit_is_removed(path: Path, loads: list[int], damag
     assert array_file.mapped(file).tags["seq"] == tags["seq"]  # made anew at the end
 
 
+def test_a_file_in_the_place_of_the_folder_costs_no_recall(path: Path) -> None:
+    shutil.rmtree(path / "columns")
+    (path / "columns").write_text("not a folder")
+    with MemoryStore.open(path) as store:
+        assert len(ids(view_of(store))) == 10
+        store.forget("secret")
+        assert "secret" not in ids(view_of(store))
+
+
 def test_a_database_that_was_put_back_does_not_get_what_came_after(
     path: Path, tmp_path: Path, loads: list[int]
 ) -> None:
