@@ -117,7 +117,7 @@ def recalls(wanted: Iterator[SmallStore], embedding: object) -> list[Asked]:
         closing(QueryOptimizer(store, stages=[catching], config=config)) as optimizer,
     ):
         for one in wanted:
-            scope = Scope(user_id=one.group)
+            scope = Scope(user_id=f"{one.part}{one.group}")
             store.remember_many(one.memories, scope=scope)
             catching.spread = store.cosine_spread
             for question in one.asked:
