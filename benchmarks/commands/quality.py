@@ -236,7 +236,7 @@ def misses(
               default="given", show_default=True,
               help="Store the notes as from_texts does, as lines of somebody, or as one thread.")  # fmt: skip
 @click.option("--asked-as", type=click.Choice(["given", "polite", "thanks", "busy", "ill", "form", "lower", "upper"]),
-              default="given", show_default=True, help="Ask politely, with thanks, or in one case.")  # fmt: skip
+              default="given", show_default=True, help="Ask politely, beside a sentence, or in one case.")  # fmt: skip
 @click.option("--larger", multiple=True, metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A set of larger stores, for the reliability of scores; may be given several times.")  # fmt: skip

@@ -24,7 +24,8 @@ from recall_integrations.query.date_words import in_calendar
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.occurrences import tense_of
-from recall_integrations.query.spans import Span, inside, overlap
+from recall_integrations.query.spans import Span, inside
+from recall_integrations.query.temporal.parser import may_have_window
 from recall_integrations.text import Token
 
 ASKS_MIN = 2  # content words of a question that can stand alone
@@ -79,9 +80,10 @@ def _is_beside(found: Findings, span: Span, question: str, asked: dict[str, Toke
     if any(_is_name(found, token) for token in said.values()):
         return False
     words = [token.word for token in found.tokens if inside(token, [span])]
-    window, tense = found.window, tense_of(question, ENGLISH)
-    dated = window is not None and overlap(span, window.span)
-    if _OWN.isdisjoint(words) or in_calendar(words) or (dated and (tense.past or tense.span)):
+    if _OWN.isdisjoint(words) or in_calendar(words):
+        return False
+    tense = tense_of(question, ENGLISH)
+    if (tense.past or tense.span) and may_have_window(found.text[slice(*span)], ENGLISH):
         return False
     rows, counts = np.unique(_rows(found, said), return_counts=True)
     return not (counts >= 2).any() and not np.isin(rows, about).any()
@@ -101,11 +103,11 @@ def _rows(found: Findings, stems: dict[str, Token]) -> NDArray[np.int32]:
 
 
 def _is_name(found: Findings, token: Token) -> bool:
-    """Say whether a word with a capital is no ordinary one, or an entity has it in its name."""
+    """Say whether a word is one of an entity, has a digit or a sign, or has a capital and is no ordinary one."""
     entities = found.known.entities
     if entities is not None and entities.contains_word(token.word):
         return True
-    return found.text[token.start].isupper() and not is_ordinary(token.word)
+    return not token.word.isalpha() or (found.text[token.start].isupper() and not is_ordinary(token.word))
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int, str]]:

@@ -118,6 +118,7 @@ def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
 @functools.lru_cache(maxsize=256)  # several steps of a recall ask for it
 def without_courtesies(text: str, language: str | None = "en") -> str:
     """Return a query without the words that only make it polite; all of it where it says nothing else ("thanks!")."""
+    text = text.strip()
     kept, at = [], 0
     for start, end in courtesies(text, language):
         kept.append(text[at:start])

@@ -95,10 +95,10 @@ class QueryParser:
             settle(read_in)
         found = Findings(text, known, words, read_in)
         found.window = window or None
-        assistant = known.assistant
-        self._find_places(found, local, times=window is None)
         if not read.skipped:
-            self._leave_out(found, local, times=window is None)
+            found.asides = found.guard("parse.asides", lambda: asides(found), ())
+        self._find_places(found, local, times=window is None)
+        assistant = known.assistant
         found.asked = found.guard(
             "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
         )
@@ -114,7 +114,7 @@ class QueryParser:
 
     def _find_places(self, found: Findings, now: datetime, *, times: bool) -> None:
         """Find the excluded terms, the time and the session (unless a window is given), and identifiers."""
-        text, language = found.text, found.language
+        text, language = found.point, found.language
         found.negations = found.guard("parse.negation", lambda: find_negations(text, language), ())
         if times:
             week_start = self._config.week_start
@@ -124,17 +124,6 @@ class QueryParser:
         identifiers = found.guard("parse.identifiers", lambda: find_identifiers(text), none)
         session = found.session  # "session #16" is none
         found.identifiers = tuple(i for i in identifiers if session is None or not overlap(i.span, session.span))
-
-    def _leave_out(self, found: Findings, now: datetime, *, times: bool) -> None:
-        """Find the sentences beside the point; a time in one of them is none that is asked for."""
-        found.asides = found.guard("parse.asides", lambda: asides(found), ())
-        if not found.asides or not times:
-            return
-        week_start = self._config.week_start
-        if found.window is not None and any(overlap(found.window.span, span) for span in found.asides):
-            found.window = found.guard("parse.temporal", lambda: wanted_window(found, now, week_start), None)
-        if found.session is not None and any(overlap(found.session.span, span) for span in found.asides):
-            found.session = found.guard("parse.session", lambda: wanted_session(found), None)
 
 
 def _find_words(found: Findings) -> None:
@@ -205,7 +194,7 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         corrections=found.corrections,
         corrected_query=guard(
             "parse.corrected_query",
-            lambda: corrected_query(text, found.content, found.corrections) if found.corrections else None,
+            lambda: corrected_query(found.point, found.content, found.corrections) if found.corrections else None,
             None,
         ),
         tokens=guard("parse.tokens", lambda: marked(found), ()),
@@ -246,7 +235,8 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:
     known = found.known
-    spans = [*found.placed, *(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+    named = [*(r.span for r in found.refs), *(i.span for i in found.identifiers)]
+    spans = [*found.placed, *found.asides, *named]
     taken = starts_inside(found.content, spans)
     open_tokens = [t for t in found.content if t.start not in taken and not found.words.is_settled(t.word)]
     is_name = known.entities.contains_word if known.entities is not None else None

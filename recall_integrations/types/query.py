@@ -314,11 +314,11 @@ class ParsedQuery:
 
     @property
     def point(self) -> str:
-        """The query without its asides."""
+        """The query with blanks in place of its asides: spans hold in it."""
         text = self.original
-        for start, end in reversed(self.asides):
-            text = text[:start] + text[end:]
-        return text.strip() if self.asides else text
+        for start, end in self.asides:
+            text = text[:start] + " " * (end - start) + text[end:]
+        return text
 
     def beside(self) -> frozenset[str]:
         """Return the stems that only its asides say."""
