@@ -33,6 +33,7 @@ WORDS_MAX = 7  # content words of another sentence: a longer one describes what 
 SENTENCES_MAX = 16  # of a query; more are a text
 _OWN = frozenset(("i", "i'm", "i've", "we", "we're", "we've"))  # who tells what the asker does
 _END = regex(r"[.!?]+(?=[\s\"'”’)\]]|$)|\n")
+SHORT_CHARS = 8  # of the longest of these, and what stands before it
 # Before a "." that ends no sentence.
 _SHORT = regex(r"(?:^|[\s(])(?:[a-z]|dr|mr|mrs|ms|prof|st|no|vs|etc|approx|e\.g|i\.e)$")
 _LOWER = regex(r"[\s\"'”’)\]]*[a-z]")
@@ -119,7 +120,9 @@ def _sentences(text: str) -> Iterator[tuple[int, int, str]]:
     for end in _END.finditer(text):
         rest = text[end.end() : end.end() + 64]
         goes_on = end[0] != "\n" and _LOWER.match(rest) is not None and _ASKS.match(rest) is None
-        if goes_on or (end[0] == "." and _SHORT.search(low, at, end.start()) is not None):
+        if goes_on or (
+            end[0] == "." and _SHORT.search(low, max(at, end.start() - SHORT_CHARS), end.start()) is not None
+        ):
             continue
         yield from _sentence(text, at, end.end(), end[0])
         at = end.end()
