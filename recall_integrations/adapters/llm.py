@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import hashlib
 import inspect
 import os
 import re
 import threading
+import weakref
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, ClassVar, TypeVar
 
@@ -20,7 +22,7 @@ METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is
 
 MODELS = ("model_name", "model")
 PLACES = ("base_url", "openai_api_base", "api_base", "azure_endpoint", "azure_deployment", "temperature", "max_tokens")
-_PROCESS = os.urandom(8).hex()
+_TOKENS: dict[int, tuple[Callable[[], object], str]] = {}  # by id: the object that has it, and its token
 
 
 class LlmError(RecallError):
@@ -58,7 +60,7 @@ def identity_of(llm: Callable[[str], str] | None) -> str:
 
 
 def _code_of(source: object) -> str:
-    """Return a digest that tells a function or a model from others of its name; of most objects, their id alone."""
+    """Return a digest that tells a function or a model from others of its name; of most objects, their token alone."""
     code, closure = getattr(source, "__code__", None), getattr(source, "__closure__", None)
     bound = inspect.ismethod(source) or closure or getattr(source, "__defaults__", None)
     if code is not None and not bound:
@@ -67,8 +69,27 @@ def _code_of(source: object) -> str:
     elif any(isinstance(getattr(source, name, None), str) for name in MODELS):
         said = repr([(name, getattr(source, name, None)) for name in (*MODELS, *PLACES)])
     else:
-        said = f"{_PROCESS} {id(source)}"
+        said = _token_of(source)
     return hashlib.blake2b(said.encode("utf-8", "replace"), digest_size=8).hexdigest()
+
+
+def _token_of(source: object) -> str:
+    """Return a token that an object keeps while it lives. An id will not do: it goes to another object afterwards."""
+    held, token = _TOKENS.get(id(source), (None, ""))
+    if held is None or held() is not source:
+        for gone in [key for key, (of, _) in list(_TOKENS.items()) if of() is None]:
+            _TOKENS.pop(gone, None)
+        try:
+            held = weakref.ref(source)
+        except TypeError:  # nothing may refer to it weakly: it is kept
+            held = functools.partial(_itself, source)
+        token = os.urandom(8).hex()
+        _TOKENS[id(source)] = held, token
+    return token
+
+
+def _itself(source: object) -> object:
+    return source
 
 
 def _named(source: object) -> str:

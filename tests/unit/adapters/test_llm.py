@@ -13,7 +13,7 @@ from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
 
-from recall_integrations.adapters.llm import LlmError, resolve_llm, text_of
+from recall_integrations.adapters.llm import LlmError, identity_of, resolve_llm, text_of
 from recall_integrations.errors import InvalidArgument, RecallError
 
 
@@ -107,3 +107,22 @@ def test_a_function_needs_no_framework() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_model_that_takes_the_place_of_another_in_memory_is_another() -> None:
+    """An id goes to the next object once the last one is gone: no answer kept for one model may serve another."""
+    told = [identity_of(resolve_llm(FakeListLLM(responses=[str(i)]))) for i in range(100)]
+    assert len(set(told)) == len(told)
+    model = FakeListLLM(responses=["yes"])
+    assert identity_of(resolve_llm(model)) == identity_of(resolve_llm(model))
+
+
+def test_a_model_that_nothing_may_refer_to_weakly_keeps_its_identity() -> None:
+    class Slotted:
+        __slots__ = ()
+
+        def invoke(self, prompt: str) -> str:
+            return prompt
+
+    model = Slotted()
+    assert identity_of(resolve_llm(model)) == identity_of(resolve_llm(model)) != identity_of(resolve_llm(Slotted()))
