@@ -1,11 +1,12 @@
-"""Fit the models of `query/asking.py`: does a query ask how things are, and is it small talk?
+"""Fit the models of `query/asking.py`: asks a query how things are, is it small talk, do words only put a question?
 
     python scripts/fit_asking.py DATA [--write]
 
 The first is fitted to queries and scenes in benchmarks/facts/taught, which say it of themselves; the second to the
-lines of benchmarks/made_up/small_talk against the queries of these scenes, of everyday and of sets of DATA. Prints the
-share that is told right of each source, by models that have not seen the query (five folds). `--write` fits on all, and
-writes `asking.json` and `small_talk.json`.
+lines of benchmarks/made_up/small_talk against the queries of these scenes, of everyday and of sets of DATA; the third
+to benchmarks/made_up/framing against the beginnings of such queries, and sentences and beginnings of memories. Prints
+the share that is told right of each source, by models that have not seen the query (five folds). `--write` fits on all,
+and writes the weights beside `query/asking.py`.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import re
 import sys
 from pathlib import Path
 
@@ -27,15 +29,19 @@ from benchmarks.everyday import stores
 from benchmarks.everyday.figures import is_small_talk
 from benchmarks.facts import scenes
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.query.asking import SMALL_TALK, STATE, bare, weights_file
+from recall_integrations.query.asides import closings, openings
+from recall_integrations.query.asking import FRAMING, SMALL_TALK, STATE, bare, stripped, weights_file
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 QUERIES = BENCHMARKS / "facts" / "taught" / "queries"
 TALK = BENCHMARKS / "made_up" / "small_talk" / "talk.txt"
+FRAMINGS = BENCHMARKS / "made_up" / "framing" / "framings.txt"
+NOTES_OF = ("everyday", "everyday_2")  # of benchmarks/made_up
+TEXT_CHARS = 400  # of a memory
 SETS, OF_SET = ("phone", "projects", "talk", "documents", "hotpotqa", "musique", "code", "claims"), 250
 FOLDS = 5
-RIDGE = {STATE: 30.0, SMALL_TALK: 10.0}
-WORTH_TALK = 2.0  # what a line of small talk counts beside a question
+RIDGE = {STATE: 30.0, SMALL_TALK: 10.0, FRAMING: 10.0}
+WORTH = {STATE: 1.0, SMALL_TALK: 2.0, FRAMING: 20.0}  # what a yes counts beside a no
 Told = list[tuple[str, bool, str]]  # text, answer, source
 
 
@@ -54,6 +60,30 @@ def read_talk(data: Path) -> Told:
     return told
 
 
+def read_framings(data: Path) -> Told:
+    """Framings of questions, and parts of questions and memories that say what is looked for."""
+    told: Told = [(line, True, "lines") for line in FRAMINGS.read_text(encoding="utf-8").splitlines() if line]
+    rng = random.Random(0)
+    texts = [(scene.query, "scenes") for file in scenes.files() for scene in scenes.scenes(file)]
+    made_up = [FRAMINGS.parents[1] / name for name in NOTES_OF]
+    small = [one for path in (data / "everyday", *made_up) for one in stores.read(path)]
+    every = [("everyday", one, len(one.questions)) for one in small] + [(n, load(data, n), OF_SET) for n in SETS]
+    for name, one, most in every:
+        queries = [q.text for q in one.questions if q.relevant]
+        memories = [memory.text[:TEXT_CHARS] for own in one.collections for memory in own.memories]
+        rng.shuffle(queries)
+        rng.shuffle(memories)
+        texts += [(text, name) for text in (*queries[:most], *memories[:OF_SET])]
+    no: dict[str, str] = {}
+    for text, source in texts:
+        for sentence in re.split(r"(?<=[.!?])\s+", text):
+            parts = [sentence[:end] for end in openings(sentence, 0, len(sentence))]
+            parts += [sentence[begin:] for begin in closings(sentence, 0, len(sentence))]
+            for part in (*parts, " ".join(sentence.split()[: rng.randint(1, 4)])):
+                no.setdefault(stripped(part), source)
+    return told + [(words, False, source) for words, source in no.items() if words]
+
+
 def read() -> Told:
     """Queries that say whether they ask how things are."""
     told: Told = []
@@ -70,7 +100,7 @@ def fit(told: Told, model: str) -> tuple[NDArray[np.float64], float]:
     """Fit a model."""
     x = _vectors(told)
     y = np.asarray([1 if answer else -1 for _, answer, _ in told])
-    return logistic(x, y, np.where((y > 0) & (model == SMALL_TALK), WORTH_TALK, 1.0), RIDGE[model])
+    return logistic(x, y, np.where(y > 0, WORTH[model], 1.0), RIDGE[model])
 
 
 def _vectors(told: Told) -> NDArray[np.float64]:
@@ -125,7 +155,8 @@ def main() -> None:
     parser.add_argument("data", type=Path, help="folder of the evaluation data")
     parser.add_argument("--write", action="store_true")
     given = parser.parse_args()
-    for model, told in ((STATE, read()), (SMALL_TALK, read_talk(given.data))):
+    every = ((STATE, read()), (SMALL_TALK, read_talk(given.data)), (FRAMING, read_framings(given.data)))
+    for model, told in every:
         print(model)
         judge(told, model)
         if given.write:

@@ -62,6 +62,11 @@ ASKED_AS: Mapping[str, Callable[[str], str]] = {
     "busy": lambda text: f"Sorry to bother you again, I know you're busy. {text}",
     "ill": lambda text: f"I was ill last week. {text}",
     "form": lambda text: f"{text} I need it for a form.",
+    "wondering": lambda text: f"I was wondering {text[:1].lower()}{text[1:]}",
+    "search": lambda text: f"search my memories: {text[:1].lower()}{text[1:]}",
+    "prompt": lambda text: f"You are a helpful assistant. Use the notes to answer the question. {text}",
+    "brief": lambda text: f"{text} Please answer in one short sentence.",
+    "tags": lambda text: f"<query>{text}</query>",
     "lower": str.lower,
     "upper": str.upper,
 }

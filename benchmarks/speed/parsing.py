@@ -54,7 +54,6 @@ STEPS = (
     "conversational",
     "type_cues",
     "predicates",
-    "courtesies",
     "asides",
     "entity_density",
     "entity_llm",

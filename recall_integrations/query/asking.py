@@ -1,6 +1,6 @@
-"""Estimate from a query alone whether it asks how things are, and whether it asks for nothing: small talk.
+"""Estimate from words alone: ask they how things are, are they small talk, do they only put a question?
 
-Two logistic models over the bundled vector of the query, fitted by `scripts/fit_asking.py`; they know English.
+Three logistic models over the bundled vector of the query, fitted by `scripts/fit_asking.py`; they know English.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
 
-STATE, SMALL_TALK = "asking", "small_talk"  # the models, and the names of their files
+STATE, SMALL_TALK, FRAMING = "asking", "small_talk", "framing"  # the models, and the names of their files
 USUAL = 0.6
 LOGIT_MAX = 8.0
+_MARKS = " ,:;.-?!…–—<>/\"'{}*#"
 CHARS_MAX = 1_024  # of a query that are read
 
 
@@ -35,7 +36,7 @@ def _model(name: str) -> tuple[NDArray[np.float64], float]:
 
 def bare(query: str) -> str:
     """Cut a query, and leave out the marks at its end: a "?" or its absence says nothing of the user's wish."""
-    return query[:CHARS_MAX].rstrip(" ?!.…¿¡。？！")
+    return query.strip()[:CHARS_MAX].rstrip(" ?!.…¿¡。？！")
 
 
 def asks_state(query: str, language: str | None) -> float:
@@ -46,6 +47,16 @@ def asks_state(query: str, language: str | None) -> float:
 def small_talk(query: str, language: str | None) -> float:
     """Estimate the probability that a query asks for nothing ("alright, cheers, bye"); 0 if it is not English."""
     return _probability(SMALL_TALK, bare(query)) if language in ("en", "", None) else 0.0
+
+
+def stripped(words: str) -> str:
+    """Cut words, and leave out the marks around them."""
+    return words[:CHARS_MAX].strip(_MARKS)
+
+
+def framing(words: str) -> float:
+    """Estimate the probability that English words only put a question: "I was wondering", "answer from my notes"."""
+    return _probability(FRAMING, stripped(words))
 
 
 @lru_cache(maxsize=256)

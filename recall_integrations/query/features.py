@@ -82,51 +82,6 @@ def rarity(held: int, memories: int) -> float:
     return min(1.0, idf(min(held, n), n) / idf(1, n))
 
 
-_ASK = (
-    r"(?:can|could|would|will) (?:you|u|anyone|somebody|someone)\b|please\b|kindly\b|do you (?:know|remember|recall)\b"
-    r"|any (?:idea|chance you know)\b|i(?:'d| would) (?:like|love) to (?:know|hear|see)\b"
-    r"|i (?:want|need|have) to know\b|i(?:'m| am) (?:wondering|curious)\b|i was wondering\b|i wonder\b"
-)
-_COURTESY = regex(
-    r"\W*(?:(?:hey|hi|hello|excuse me|quick question)\b(?!-)\W*|(?:ok|okay|so|well|sorry)\b\s*[,.!:;…]\W*){0,3}"
-    rf"(?:(?:{_ASK})\W*){{0,3}}"
-    r"(?:(?:please )?(?:tell|show|give|remind|let) me(?: know| see)?\b(?: please)?\W*)?(?:(?:if|whether|again)\b\W+)?",
-    re.I,
-)
-_THANKS = regex(r"\W*\b(?:please|thanks(?: a lot| so much)?|thank you(?: so much| very much)?|cheers)\W*$", re.I)
-COURTESY_CHARS_MAX = 96
-
-
-def courtesies(text: str, language: str | None = "en") -> list[tuple[int, int]]:
-    """Return the spans of words that only make a question polite: "could you please tell me …", "… thanks!".
-
-    They do not say what the query asks for, and their words, which no memory may hold, are not to count as rare.
-    """
-    if language != "en":
-        return cues.courtesies(text, language)
-    spans = []
-    opening = _COURTESY.match(text[:COURTESY_CHARS_MAX].replace("’", "'").replace("\u00a0", " "))
-    if opening is not None and any(map(str.isalpha, opening[0])):
-        spans.append(opening.span())
-    start = max(0, len(text) - COURTESY_CHARS_MAX)
-    thanks = _THANKS.search(text[start:])
-    if thanks is not None:
-        spans.append((start + thanks.start(), len(text)))
-    return spans
-
-
-@functools.lru_cache(maxsize=256)  # several steps of a recall ask for it
-def without_courtesies(text: str, language: str | None = "en") -> str:
-    """Return a query without the words that only make it polite; all of it where it says nothing else ("thanks!")."""
-    text = text.strip()
-    kept, at = [], 0
-    for start, end in courtesies(text, language):
-        kept.append(text[at:start])
-        at = max(at, end)
-    left = " ".join(part for part in (*kept, text[at:]) if part).strip()
-    return left if any(map(str.isalnum, left)) else text
-
-
 class TypeCue(NamedTuple):
     """A pattern, matched anywhere in the folded query, and what it says of the type of the memory asked for."""
 

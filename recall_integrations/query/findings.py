@@ -14,7 +14,7 @@ from recall_integrations.languages.phrases import blanked
 from recall_integrations.query.asked_role import NOBODY, AskedRole
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import Negation
-from recall_integrations.query.spans import Span, Spans
+from recall_integrations.query.spans import Span, inside
 from recall_integrations.query.words import QueryWords
 from recall_integrations.records import record
 from recall_integrations.text import Token
@@ -59,8 +59,7 @@ class Findings:
     asked: AskedRole = NOBODY
     kept: list[Token] = field(default_factory=list)  # words outside of the excluded spans
     content: list[Token] = field(default_factory=list)  # those that are looked for
-    polite: Spans = ()  # its courtesies
-    asides: tuple[Span, ...] = ()  # sentences beside the point
+    asides: tuple[Span, ...] = ()  # what is beside the point: framings, courtesies, sentences of what the asker does
     plain: list[Token] = field(default_factory=list)  # content words that neither say when nor ask nicely
     rarities: Mapping[str, float] = field(default_factory=dict)  # by stem, for stems that a memory holds
     degraded: list[Degradation] = field(default_factory=list)
@@ -70,6 +69,11 @@ class Findings:
     def tokens(self) -> list[Token]:
         """All words."""
         return self.words.tokens
+
+    @property
+    def asking(self) -> list[Token]:
+        """Words that are not beside the point."""
+        return [t for t in self.tokens if not inside(t, self.asides)] if self.asides else self.tokens
 
     @property
     def negated(self) -> list[Span]:

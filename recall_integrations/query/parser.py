@@ -132,8 +132,7 @@ def _find_words(found: Findings) -> None:
     found.kept = [t for t in found.tokens if t.start not in negated] if negated else found.tokens
     found.content = content_words(found)
     found.corrections = _corrections(found)
-    found.polite = found.guard("parse.courtesies", lambda: features.courtesies(found.text, found.language), ())
-    asking = [*found.placed, *found.polite, *found.asides]
+    asking = [*found.placed, *found.asides]
     found.plain = [t for t in found.content if not inside(t, asking)] if asking else found.content
     found.rarities = found.guard("parse.rarity", lambda: rarities(found), found.rarities)
 
@@ -142,7 +141,7 @@ def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], t
     """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
     no_cue: TypeCues = (0.0, (), ())
     strength, cued, filters = found.guard(
-        "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
+        "parse.type_cues", lambda: features.type_cues(found.point, found.language), no_cue
     )
     counted = None if found.language == ENGLISH else found.plain
     density = found.guard(
@@ -161,7 +160,7 @@ def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], t
 
 def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
     """Return the parsed query: the findings, and their consequences."""
-    text, language, words, known, guard = found.text, found.language, found.words, found.known, found.guard
+    text, language, words, known, guard = found.point, found.language, found.words, found.known, found.guard
     vector, cued, filters = _features(found)
     # The content words alone, if that fails.
     looked_for: tuple[str, ...] = tuple(dict.fromkeys(words.stem(t.word) for t in found.content))
@@ -188,7 +187,7 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         router=guard("parse.router", lambda: router_mode(text, identifiers, dated=dated, language=language), Router()),
         conversational=guard(
             "parse.conversational",
-            lambda: conversational(text, rare=rare, identifiers=identifiers, language=language, tokens=found.tokens),
+            lambda: conversational(text, rare=rare, identifiers=identifiers, language=language, tokens=found.asking),
             ConversationalVerdict(),
         ),
         corrections=found.corrections,
@@ -227,7 +226,7 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
         return refs
     # The user is mentioned where the query says "I" or "my", unless it asks for the words of the assistant.
     asks_assistant = known.assistant and found.asked.role is Role.ASSISTANT
-    spoken = None if asks_assistant else first_person(found.tokens, text, found.language)
+    spoken = None if asks_assistant else first_person(found.asking, found.point, found.language)
     if spoken is None:
         return (*refs, known.user)
     return (*refs, replace(known.user, mention=text[spoken.start : spoken.end], span=(spoken.start, spoken.end)))

@@ -66,7 +66,7 @@ _PREPOSITIONS = frozenset("in on at from during of the our a and to for".split()
 
 def asks_talk(found: Findings) -> str:
     """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text."""
-    text, dates, courtesies = found.text, found.placed, list(found.polite)
+    text, dates, courtesies = found.text, found.placed, list(found.asides)
     if not dates and found.window is None:
         return NOTHING
     named = [r.span for r in found.refs if r.stage != IMPLICIT and r.mention]

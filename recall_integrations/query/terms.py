@@ -47,13 +47,12 @@ def terms(found: Findings) -> tuple[str, ...]:
     """Return the stems to look for: the content words, the names behind aliases and misspelt mentions, the corrections.
 
     Words that only place a date relative to now ("last") or count ("2 weeks") are left out, and so are a misspelt word
-    and courtesies and asides that no memory says: what no memory can say must not count as missing.
+    and asides that no memory says: what no memory can say must not count as missing.
     """
     named = [r for r in found.refs if r.stage in ("alias", "fuzzy", "llm") and r.confidence >= NAME_CONFIDENCE_MIN]
     misspelt = [r.span for r in named if r.stage == "fuzzy"]
     corrected = {c.word for c in found.corrections}
-    extra = [*found.polite, *found.asides]
-    extra = extra if any(not inside(t, extra) for t in found.content) else []
+    extra = found.asides if any(not inside(t, found.asides) for t in found.content) else ()
     session = found.session
     language, stem = found.language, found.words.stem
     dated = found.dated

@@ -27,7 +27,6 @@ from recall_integrations.indexes.lexicon import QueryTerms, query_terms
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.indexes.windows import asked_shares
 from recall_integrations.query.asking import small_talk
-from recall_integrations.query.features import without_courtesies
 from recall_integrations.ranking.calibration import Calibration, unknown_share
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, Ranking, known_of
 from recall_integrations.ranking.features.bridge import bridged
@@ -225,7 +224,7 @@ def _asks(features: Features, query: ParsedQuery) -> float:
     unsaid = 1 - min(float(features["idf_coverage"].max(initial=0.0)), 1.0)
     if unsaid <= 0:
         return 1.0
-    return 1 - small_talk(without_courtesies(query.point, query.language), query.language) * unsaid
+    return 1 - small_talk(query.point, query.language) * unsaid
 
 
 def _candidates(by_arm: Mapping[str, ArmResult], given: RankInput, text: TextColumns) -> Rows:

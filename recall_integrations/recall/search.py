@@ -13,7 +13,6 @@ from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.query.features import without_courtesies
 from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
@@ -45,7 +44,7 @@ class Embed(Stage):
         """Return the state with `vectors`, `(1 + readings, d)`."""
         parsed, given = state.query, state.request.vector
         readings = [] if parsed.corrected_query is None else [parsed.corrected_query]
-        asked = without_courtesies(shortened(parsed.point).text, parsed.language)
+        asked = shortened(parsed.point).text.strip()
         texts = [*([] if given is not None else [asked]), *readings]
         first = [] if given is None else [given]
         made, problem = self.vectors_of(texts, turn.deadline)

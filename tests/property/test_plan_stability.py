@@ -15,13 +15,13 @@ from datetime import datetime, timedelta, timezone
 from itertools import cycle
 
 import pytest
-from hypothesis import event, example, given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.features import ROUNDING, courtesies, normalised, router_mode, specificity, type_cues
+from recall_integrations.query.features import ROUNDING, normalised, router_mode, specificity, type_cues
 from recall_integrations.query.folding import folded
 from recall_integrations.types import (
     EntityRef,
@@ -400,37 +400,3 @@ def test_a_question_may_begin_after_a_courtesy() -> None:
     for before in ("please, ", "can you tell me ", "hey, ", "the backend team: ", "do you know "):
         assert type_cues(f"{before}who is on the backend team?") == plain
     assert type_cues("the people who are on the backend team")[0] == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("Could you please tell me where the notes are?", ["Could you please tell me "]),
-        ("I'd like to know what Sam said, thanks!", ["I'd like to know ", ", thanks!"]),
-        ("hey, can you remind me what Sam said, please?", ["hey, can you remind me ", ", please?"]),
-        ("tell me about Kestrel", ["tell me "]),
-        ("do you know if Sam likes it", ["do you know if "]),
-        ("what did Sam say?", []),
-        ("Thanks to whom do we have the budget?", []),
-        ("what did Sam know?", []),
-    ],
-)
-def test_courtesies(text: str, said: list[str]) -> None:
-    assert [text[start:end] for start, end in courtesies(text)] == said
-
-
-@given(
-    st.one_of(
-        st.text(), st.lists(st.sampled_from("please hey can you tell me , thanks so \u00a0".split(" "))).map(" ".join)
-    )
-)
-@example("please, can you tell me so, thanks")
-def test_courtesies_lie_inside_any_text(text: str) -> None:
-    found = courtesies(text)
-    event(f"{min(len(found), 2)} courtesies")
-    for start, end in found:
-        assert 0 <= start < end <= len(text)
-
-
-def test_courtesies_are_found() -> None:
-    assert courtesies("please, can you tell me where the shed is") != ()

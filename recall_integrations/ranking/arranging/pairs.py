@@ -21,7 +21,6 @@ from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import MANY
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.query.asking import asks_state
-from recall_integrations.query.features import without_courtesies
 from recall_integrations.query.occurrences import tense_of
 from recall_integrations.ranking.arranging.moves import MOVERS, sums
 from recall_integrations.ranking.features.compute import FEATURES
@@ -310,7 +309,7 @@ def compared(
     places = _of_places(pairs, text, rows, _near(fused, unit))
     plain = {**places, **_of_likeness(pairs, words, of_query, shared["gap"]), **own.columns, **shared}
     turned = {**_of_time(pairs, view, rows, of_query), "numbers": _numbers(pairs, words, text), **shared}
-    state = asks_state(without_courtesies(query.point, query.language), query.language)
+    state = asks_state(query.point, query.language)
     asks = float(tense.past), float(tense.span), state
     return Compared(
         upper=pairs.upper,

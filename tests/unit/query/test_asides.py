@@ -41,12 +41,15 @@ def optimizer() -> Iterator[QueryOptimizer]:
         ("What is the code of the garage?", []),
         ("I looked for the code of the garage. I did not find any.", []),  # nothing asks
         ("I called the bank. What does it say about the card?", []),  # "it" is the bank
-        ("I saw a doctor. Any idea?", []),  # little by itself
+        ("I saw a doctor. Any idea?", ["I saw ", "Any idea?"]),  # little by itself
         ("I pay with Mastercard. What is the PIN of the card?", []),  # a name, and a memory joins it with the PIN
         ("I had a blood test. What did the laboratory say of April?", []),  # as one memory does
-        ("I need the code of the garage. Do you know the PIN by heart?", []),  # asked for itself
+        (
+            "I need the code of the garage. Do you know the PIN by heart?",
+            ["I need ", "Do you know "],
+        ),  # asked for itself
         ("We met in May. Who paid for the dinner?", []),  # the time that is asked for
-        ("Give me the code of the garage. Who invented the PIN?", []),  # not what the asker does
+        ("Give me the code of the garage. Who invented the PIN?", ["Give me "]),  # not what the asker does
         ("I saw Anna. What food is bad for the dinner?", []),
         ("I met her at Dr. Kern and heard the news. Which blood test was made?", []),
         (

@@ -153,7 +153,6 @@ def broken(*_: object, **__: object) -> Any:
     ("where", "name", "stage"),
     [
         (features, "type_cues", "parse.type_cues"),
-        (features, "courtesies", "parse.courtesies"),
         (features, "predicate_hints", "parse.predicates"),
         (features, "entity_density", "parse.entity_density"),
         (module, "asides", "parse.asides"),
