@@ -246,8 +246,8 @@ class RemoteOptimizer(QueryOptimizer):
     # -- what lives on the server ----------------------------------------------------------------------------------
 
     scopes_of: Any = _on_the_server("scopes_of")
-    learn: Any = _on_the_server("learn", "Or POST /learning/run.")  # or it does so by itself (`mode: learned`)
-    learner: Any = _on_the_server("learner", "Or GET /learning.")
+    learn: Any = _on_the_server("learn")  # or it does so by itself (`mode: learned`)
+    learner: Any = _on_the_server("learner")
     parse: Any = _on_the_server("parse", "Or read recall(...).query.")
     plan: Any = _on_the_server("plan", "Or read recall(...).plan.")
     reload: Any = _on_the_server("reload")  # it reads its settings anew by itself

@@ -49,9 +49,7 @@ def test_a_real_difference_is_seen(found: Comparison) -> None:
     assert found.as_dict()["verdicts"]["recall@1"] == "better"
 
 
-def test_evaluations_that_are_the_same_are_not_told_apart(
-    shelves: MemoryStore, asked: list[dict[str, object]]
-) -> None:
+def test_evaluations_that_are_the_same_are_not_told_apart(shelves: MemoryStore, asked: list[dict[str, object]]) -> None:
     one, other = (evaluate(shelves, asked, now=NOW) for _ in range(2))
     same = compare(one.as_dict(), other)
     assert same.moved == 0
