@@ -298,7 +298,7 @@ def _show_decision(
     grid = pairs()
     grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
     if version != RULES:
-        grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE diff"))
+        grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE status"))
     away = "" if plan.runner_up_margin is None else f", {plan.runner_up_margin:.3f} away"
     runner_up = "none: no other rule could have decided" if plan.runner_up is None else f"{plan.runner_up}{away}"
     grid.add_row("runner-up", Text(runner_up))

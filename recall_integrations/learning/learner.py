@@ -315,30 +315,6 @@ class Learner:
         """
         return Version(id="v0") if version == RULES else self.shelf.read(self.shelf.name_of(scope), version)
 
-    def diff(self, old: str, new: str, scope: Scope) -> tuple[tuple[str, object, object], ...]:
-        """Return the differences between two versions: (what, before, after), steps by size first.
-
-        Raises:
-            InvalidArgument: there is no such version.
-        """
-        return difference(self.version(old, scope), self.version(new, scope))
-
-
-def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], ...]:
-    """Return the differences between two versions, steps by size first."""
-    rows: list[tuple[float, str, object, object]] = []
-    for part, plain in (("steps", 0.0), ("arms", 1.0)):
-        before, after = getattr(old, part), getattr(new, part)
-        for key in {**before, **after}:
-            first, second = before.get(key, plain), after.get(key, plain)
-            if first != second:
-                rows.append((-abs(second - first) if part == "steps" else 1.0, f"{part}.{key}", first, second))
-    for signature in {**old.plans, **new.plans}:
-        one, other = old.plans.get(signature, RULES), new.plans.get(signature, RULES)
-        if one != other:
-            rows.append((2.0, f"plans.{signature}", one, other))
-    return tuple((what, first, second) for _, what, first, second in sorted(rows, key=lambda row: (row[0], row[1])))
-
 
 def counted_by_plan(judged: Sequence[Judged]) -> dict[str, tuple[float, int]]:
     """Return plan that the rules chose → nDCG@5 of the rules, and the recalls in which something helped, if any."""
