@@ -1,4 +1,4 @@
-"""Nothing that a privacy mode withholds comes out over HTTP: in a reply, an event of a stream, a header or a log."""
+"""Nothing that a privacy mode withholds comes out over HTTP: in a reply, a header or a log."""
 
 from __future__ import annotations
 
@@ -37,7 +37,6 @@ async def told(ways: Ways, client: httpx.AsyncClient, items: list[Planted], aske
         body = {"query": query, "k": 4, "context": 1, "highlights": True, **asked}
         tell("/recall", await client.post("/recall", json=body))
         if number % 3 == 0:
-            tell("/recall/stream", await client.post("/recall/stream", json=body))
             late = await client.post("/recall", json=body | {"time_budget_ms": 0.01, "strict": True})
             tell("/recall, late", late)
         tell("/experience/search", await client.get("/experience/search", params={"intent": query, **mode}))
