@@ -301,15 +301,6 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
     assert result.exit_code == 0 and "..." not in result.stdout.split("Commands:")[-1].replace("]...", "")
 
 
-def test_the_demonstration_names_its_languages(recall: Recall) -> None:
-    from recall_integrations.console.demo import LANGUAGES
-
-    result = recall("demo", "--language", "xx")
-    assert result.exit_code == 1
-    assert f"'xx'. Choose one of: {', '.join(LANGUAGES)}." in result.stderr
-    assert all(code in recall("demo", "--help").stdout for code in LANGUAGES)
-
-
 # -- doctor ------------------------------------------------------------------------------------------------------------
 
 

@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.option(
-    "--language",
-    metavar="CODE",
-    default="en",
-    help="Which language memories and questions are in: de, en, es or zh. Everything else is shown in English.",
-)
-def demo(language: str) -> None:
+def demo() -> None:
     """Ask six questions of a small built-in store.
 
     They are of six kinds, and it is shown how each is answered.
@@ -45,7 +39,7 @@ def demo(language: str) -> None:
     """
     from recall_integrations.console.demo import run_demo
 
-    run_demo(console(), language)
+    run_demo(console())
 
 
 @click.command("search")
