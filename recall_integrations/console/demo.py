@@ -136,7 +136,7 @@ def run_demo(console: Console) -> None:
     console.print(
         Text(
             "The store was temporary and is gone. Yours: recall import FILE --format jsonl STORE, then "
-            'recall search STORE "…" --explain.'
+            'recall explain STORE "…".'
         )
     )
 

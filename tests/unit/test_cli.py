@@ -121,7 +121,7 @@ def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None
 
 
 def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
-    text = recall("search", store, "What's my badge number?", "--explain").stdout
+    text = recall("explain", store, "What's my badge number?").stdout
     shown = ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together")
     for words in shown:
         assert words in text
@@ -325,7 +325,7 @@ def test_the_doctor_of_what_is_no_store(tmp_path: Path, recall: Recall) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [("search",), ("search", "--explain"), ("explain",), ("explain", "--no-search")])
+@pytest.mark.parametrize("command", [("search",), ("explain",), ("explain", "--no-search")])
 @pytest.mark.parametrize("form", [(), ("--json",)])
 @pytest.mark.parametrize("mode", ["redact", "block"])
 def test_what_may_not_be_seen_is_not_printed(
