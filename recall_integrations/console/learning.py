@@ -29,7 +29,6 @@ STEPS = {
     "started": "on trial",
     "promoted": "promoted",
     "rolled_back": "rolled back",
-    "extended": "tried for longer",
     "nothing": "nothing better",
     "skipped": "not now",
 }

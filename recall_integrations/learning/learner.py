@@ -20,7 +20,6 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.making import made
 from recall_integrations.learning.measuring import (
-    EXTENDED,
     PROMOTED,
     ROLLED_BACK,
     Verdict,
@@ -45,7 +44,7 @@ class Step:
 
     Args:
         scope: the tenant.
-        step: `started`, `promoted`, `rolled_back`, `extended`, `nothing` (nothing better was learned), or `skipped`.
+        step: `started`, `promoted`, `rolled_back`, `nothing` (nothing better was learned), or `skipped`.
         version: id of its version; empty = none.
         because: reason in words, with the figures.
         judged: number of recalls that were judged there.
@@ -184,9 +183,8 @@ class Learner:
         name, settings = self.shelf.name_of(scope), self._settings
         since = [one for one in judged if one.at >= state.since]
         if state.candidate:
-            windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
-            over = force or now - state.since >= self._cadence * (windows + 1)
-            found = decided(since, state.candidate, state.serving, over=over, windows=windows)
+            over = force or now - state.since >= self._cadence
+            found = decided(since, state.candidate, state.serving, over=over)
             if found.step:
                 self._apply(name, found, state.candidate, now)
             return found.step or SKIPPED, state.candidate, found.because
@@ -231,8 +229,6 @@ class Learner:
         def change(old: State) -> State:
             if verdict.step == PROMOTED:
                 return old.after(event, serving=version, candidate="", since=now, held_back=False)
-            if verdict.step == EXTENDED:
-                return old.after(event)
             if old.candidate == version:
                 return old.after(event, candidate="", since=now, held_back=by_hand)
             # The floor is rules: a version that served before may be as bad by now.

@@ -40,7 +40,7 @@ class Event(NamedTuple):
     Args:
         at: when it was made, microseconds.
         step: `started` a new version serves a share of the recalls; `promoted` it serves all; `rolled_back` it serves
-            none any more; `nothing` nothing better was learned; `extended` too little was judged to decide.
+            none any more; `nothing` nothing better was learned.
         version: id of its version.
         because: reason in words, with the figures.
     """

@@ -146,22 +146,6 @@ class Metrics(RecallObserver):
         with self._lock:
             self._stores[name] = weakref.ref(store)
 
-    def set_ndcg(self, plan: str, value: float) -> None:
-        """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
-
-        Args:
-            plan: the plan's name.
-            value: nDCG of labelled questions that went that way, in [0, 1].
-
-        Raises:
-            InvalidArgument: there is no such plan, or the value is no number from 0 to 1.
-        """
-        if plan not in PLANS:
-            raise InvalidArgument(f"{plan!r} is not a plan. Give one of {', '.join(sorted(PLANS))}.")
-        if not (isinstance(value, int | float) and 0 <= value <= 1):
-            raise InvalidArgument(f"An nDCG is a number from 0 to 1, not {value!r}.")
-        self._of["ndcg"].of(plan).set(value)
-
     def text(self) -> bytes:
         """Return all metrics of the registry as Prometheus reads them, as `content_type`."""
         found: bytes = self._library.generate_latest(_WithoutTimes(self.registry))

@@ -237,22 +237,6 @@ class Learning:
 WRITES = 2  # at once: a store lets one write at a time, and the next can be made ready meanwhile
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Settings of a server beside its limits.
-
-    Args:
-        privacy: the least strict mode of any request: `allow`, `redact` or `block`.
-        hosts: names of the server beside those of this machine, where there are no tokens.
-    """
-
-    privacy: str = "allow"
-    hosts: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_mode(self.privacy)
-
-
 @dataclass(kw_only=True)
 class Served:
     """A store that is served, with everything that its routes need.
@@ -262,7 +246,8 @@ class Served:
         optimizer: over the store; its `reload` changes the settings while requests are under way.
         tokens: the tokens of callers; `None` = anybody on this machine may ask.
         limits: of requests.
-        settings: the rest.
+        privacy: the least strict mode of any request: `allow`, `redact` or `block`.
+        hosts: names of the server beside those of this machine, where there are no tokens.
         metrics: gives the text for `/metrics` (`text() -> bytes`); `None` = no metrics.
         ready: whether requests are answered; false while the server shuts down.
     """
@@ -271,7 +256,8 @@ class Served:
     optimizer: QueryOptimizer
     tokens: Tokens | None = None
     limits: Limits = field(default_factory=Limits)
-    settings: Settings = field(default_factory=Settings)
+    privacy: str = "allow"
+    hosts: tuple[str, ...] = ()
     metrics: Any = None
     ready: bool = True
     reads: Pool = field(init=False)
@@ -282,6 +268,7 @@ class Served:
 
     def __post_init__(self) -> None:
         limits = self.limits
+        check_mode(self.privacy)
         self.reads = Pool("serve-read", limits.concurrency, limits.queue, limits.wait_s)
         self.writes = Pool("serve-write", min(WRITES, limits.concurrency), limits.queue, limits.wait_s)
         self.health = Pool("serve-health", 1, limits.queue, limits.wait_s)  # answers when all others are busy

@@ -20,7 +20,7 @@ from recall_integrations.serving.app import create_app
 from recall_integrations.serving.models import HitReply, RecallReply
 from recall_integrations.serving.routes.experience import ExperienceReply
 from recall_integrations.serving.routes.memories import ListReply
-from recall_integrations.serving.served import Limits, Served, Settings
+from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
 
 U1, U2 = Scope("u1"), Scope("u2")
@@ -315,8 +315,8 @@ async def test_without_a_token_there_is_only_what_says_nothing(optimizer: QueryO
 
 async def test_a_request_may_only_be_stricter(optimizer: QueryOptimizer, tokens: Tokens) -> None:
     made, _ = tokens.add(scopes=["u1"], privacy="redact")
-    served = Served(store=optimizer.store, optimizer=optimizer, tokens=tokens, settings=Settings(privacy="allow"))
-    floor = replace(served, tokens=None, settings=Settings(privacy="redact"))
+    served = Served(store=optimizer.store, optimizer=optimizer, tokens=tokens, privacy="allow")
+    floor = replace(served, tokens=None, privacy="redact")
     asked = {"query": f"mail {MAIL}", "scope": "u1"}
     for one, headers in ((served, bearer(made)), (floor, {})):
         async with asking(one, **headers) as client:

@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Served
 from tests.property.test_zero_leak import KINDS, PLACES, QUERIES, Planted, Records, Ways, planted, recognised
 
 
@@ -59,7 +59,7 @@ async def test_nothing_that_is_withheld_leaves_the_server(mode: str, whose: str)
             if item.place == "alias":
                 store.add_entity("Harbour Office", aliases=[item.value])
         floor = mode if whose == "the server's" else "allow"
-        served = Served(store=store, optimizer=QueryOptimizer(store), settings=Settings(privacy=floor))
+        served = Served(store=store, optimizer=QueryOptimizer(store), privacy=floor)
         transport = httpx.ASGITransport(create_app(served))
         root.addHandler(records)
         logging.getLogger("recall_integrations").setLevel(logging.DEBUG)
