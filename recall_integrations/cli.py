@@ -16,7 +16,7 @@ from recall_integrations.console.commands.config import config
 from recall_integrations.console.commands.keep import add, compact, entity, export, forget, import_, reindex
 from recall_integrations.console.commands.learn import feedback, learn
 from recall_integrations.console.commands.look_after import db, doctor, move
-from recall_integrations.console.commands.measure import ab, bench, eval_
+from recall_integrations.console.commands.measure import bench, eval_
 from recall_integrations.console.commands.serve import look, mcp, serve, token
 from recall_integrations.console.commands.shared import line, quiet_option
 from recall_integrations.errors import ConfigError, RecallError
@@ -50,10 +50,10 @@ def main(debug: bool) -> None:
 for _command in (
     *(demo, add, import_, export, entity, forget, compact, reindex),
     *(search, explain, facts, feedback, learn, stats, doctor, serve, token, look, mcp),
-    *(eval_, ab, bench, config, db, move),
+    *(eval_, bench, config, db, move),
 ):
     main.add_command(_command)
-for _command in (import_, export, compact, reindex, doctor, serve, eval_, ab, move):
+for _command in (import_, export, compact, reindex, doctor, serve, eval_, move):
     _command.params.append(quiet_option())
 learn.commands["run"].params.append(quiet_option())
 

@@ -334,7 +334,7 @@ class QueryOptimizer:
         return self.learner().run(None if scope is None else checked_scope(scope), force=force, progress=progress)
 
     def learner(self) -> Learner:
-        """Return the learner, for what it has learned: `status`, `promote`, `rollback`, `diff`."""
+        """Return the learner, for what it has learned: `status`, `version`, `promote`, `rollback`."""
         from recall_integrations.learning.learner import Learner
 
         return Learner(self.store, self.config, told=self._paths.sources.learned, shelf=self._paths.sources.shelf)

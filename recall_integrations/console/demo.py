@@ -1,7 +1,7 @@
 """`recall demo`: six questions of six kinds to a small temporary store, and three to a few notes.
 
-Everything happens before `NOW`, a fixed Monday, so that the demonstration is the same on every day. `demo_texts/` has a
-file for each language; a memory is the same in all of them, under the same id.
+Everything happens before `NOW`, a fixed Monday, so that the demonstration is the same on every day. `demo.yaml` has the
+memories and the questions.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import resources
 from typing import Any
@@ -21,18 +21,14 @@ from rich.panel import Panel
 from rich.text import Text
 
 from recall_integrations.console import rendering
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Relation, Scope
 
 NOW = datetime(2026, 4, 20, 9, 0, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="demo")
-ENGLISH = "en"
 HITS = 3
 SCORE_MIN = 0.2  # probability below which no note is shown
-_FOLDER = resources.files("recall_integrations.console") / "demo_texts"
-LANGUAGES = tuple(sorted(e.name.removesuffix(".yaml") for e in _FOLDER.iterdir() if e.name.endswith(".yaml")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,49 +37,36 @@ class DemoQuery:
 
     text: str
     shows: str  # what it is an example of, in a few words
-    plan: str  # the plan it is expected to get in English
+    plan: str  # the plan it is expected to get
     first: tuple[str, ...]  # ids of the memories of which one must come first; empty = no memory answers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DemoTexts:
-    """The demonstration in one language."""
+    """The demonstration."""
 
-    code: str  # ISO 639-1
-    name: str  # in English
     aliases: Mapping[str, tuple[str, ...]]  # names declared before anything is remembered, with other ways to say them
     memories: tuple[Memory, ...]  # in order of arrival
     queries: tuple[DemoQuery, ...]
 
 
 @functools.cache
-def _content(language: str) -> Mapping[str, Any]:
-    content: Mapping[str, Any] = yaml.safe_load((_FOLDER / f"{language}.yaml").read_text(encoding="utf-8"))
+def _content() -> Mapping[str, Any]:
+    file = resources.files(__package__) / "demo.yaml"
+    content: Mapping[str, Any] = yaml.safe_load(file.read_text(encoding="utf-8"))
     return content
 
 
 @functools.cache
-def demo_texts(language: str = ENGLISH) -> DemoTexts:
-    """Return the demonstration in a language."""
-    if language not in LANGUAGES:
-        raise InvalidArgument(f"the demonstration is not told in {language!r}. Choose one of: {', '.join(LANGUAGES)}.")
-    content = _content(language)
-    if language == ENGLISH:
-        memories = tuple(map(_memory, content["memories"]))
-        aliases = {name: tuple(more) for name, more in content["aliases"].items()}
-        queries = _queries("queries")
-    else:
-        english, names = demo_texts(), content["names"]
-        memories = tuple(_in_words(m, content["memories"][m.id], names) for m in english.memories)
-        aliases = {_named(name, names): more for name, more in english.aliases.items()}
-        aliases |= {own: tuple(more) for own, *more in names.values() if more}
-        pairs = zip(english.queries, content["queries"], strict=True)
-        queries = tuple(replace(query, text=text) for query, text in pairs)
-    return DemoTexts(code=language, name=content["language"], aliases=aliases, memories=memories, queries=queries)
+def demo_texts() -> DemoTexts:
+    """Return the demonstration."""
+    aliases = {name: tuple(more) for name, more in _content()["aliases"].items()}
+    memories = tuple(map(_memory, _content()["memories"]))
+    return DemoTexts(aliases=aliases, memories=memories, queries=_queries("queries"))
 
 
 def _queries(kind: str) -> tuple[DemoQuery, ...]:
-    return tuple(DemoQuery(**{**row, "first": tuple(row["first"])}) for row in _content(ENGLISH)[kind])
+    return tuple(DemoQuery(**{**row, "first": tuple(row["first"])}) for row in _content()[kind])
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:
@@ -98,23 +81,12 @@ def _at(text: str) -> datetime:
     return datetime.fromisoformat(f"{text}:00+00:00")
 
 
-def _in_words(memory: Memory, text: str, names: Mapping[str, list[str]]) -> Memory:
-    """Return the memory with a text and names of another language."""
-    relations = (Relation(_named(r.subject, names), r.predicate, _named(r.object, names)) for r in memory.relations)
-    entities = tuple(_named(name, names) for name in memory.entities)
-    return replace(memory, text=text, entities=entities, relations=tuple(relations))
-
-
-def _named(name: str, names: Mapping[str, list[str]]) -> str:
-    return names[name][0] if name in names else name
-
-
 QUERIES, CHANGES = _queries("queries"), _queries("changes")  # the second are asked of the notes
 
 
 def notes() -> tuple[Memory, ...]:
     """Return three notes of a store of their own; the last tells anew what the first told."""
-    return tuple(map(_memory, _content(ENGLISH)["notes"]))
+    return tuple(map(_memory, _content()["notes"]))
 
 
 @contextmanager
@@ -129,9 +101,9 @@ def _optimizer(memories: Sequence[Memory], told: DemoTexts | None) -> Iterator[Q
             yield optimizer
 
 
-def demo_optimizer(language: str = ENGLISH) -> AbstractContextManager[QueryOptimizer]:
+def demo_optimizer(told: DemoTexts | None = None) -> AbstractContextManager[QueryOptimizer]:
     """Yield an optimizer over the demonstration's memories, in a temporary store."""
-    told = demo_texts(language)
+    told = told or demo_texts()
     return _optimizer(told.memories, told)
 
 
@@ -140,18 +112,17 @@ def notes_optimizer() -> AbstractContextManager[QueryOptimizer]:
     return _optimizer(notes(), None)
 
 
-def run_demo(console: Console, language: str = ENGLISH) -> None:
+def run_demo(console: Console) -> None:
     """Ask every question and show the plan, why it was chosen, the time it took, and the best memories.
 
-    In English, questions to a few notes follow: what changed, and what nobody has told.
+    Questions to a few notes follow: what changed, and what nobody has told.
     """
-    told = demo_texts(language)
-    with demo_optimizer(language) as optimizer:
-        written = "" if told.code == ENGLISH else f" in {told.name}"
+    told = demo_texts()
+    with demo_optimizer() as optimizer:
         console.print(
             Text.assemble(
                 (f"{optimizer.store.count(scope=SCOPE)} memories", "bold"),
-                f"{written} of an invented engineer; today is {NOW:%A, %Y-%m-%d}. "
+                f" of an invented engineer; today is {NOW:%A, %Y-%m-%d}. "
                 f"{len(told.queries)} questions, each of another kind, so each gets another plan.",
             )
         )
@@ -160,13 +131,12 @@ def run_demo(console: Console, language: str = ENGLISH) -> None:
         for number, query in enumerate(told.queries, start=1):
             _show_question(console, query, f"{number} of {len(told.queries)}: {query.shows}")
             rendering.show_result(console, optimizer.recall(query.text, k=HITS, scope=SCOPE), SCOPE, ids=False)
-    if told.code == ENGLISH:
-        _show_changes(console)
+    _show_changes(console)
     console.print()
     console.print(
         Text(
             "The store was temporary and is gone. Yours: recall import FILE --format jsonl STORE, then "
-            'recall search STORE "…" --explain.'
+            'recall explain STORE "…".'
         )
     )
 

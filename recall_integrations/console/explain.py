@@ -18,11 +18,10 @@ from recall_integrations.arms.registry import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.rendering import (
     cache_words,
-    moves,
     pairs,
     reference_words,
     show_degraded,
-    shown_text,
+    show_hits,
     stage_words,
     whom,
     window_words,
@@ -126,7 +125,7 @@ def explain(
     show_reading(console, found, plan or found.plan, config)
     _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
     if (error := not_searched(found)) is None:
-        _show_hits(console, found.hits)
+        show_hits(console, found.hits, details=True)
     else:
         console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, found)
@@ -298,7 +297,7 @@ def _show_decision(
     grid = pairs()
     grid.add_row("plan", Text.assemble((plan.name, "bold"), f"  because {because}" if because else ""))
     if version != RULES:
-        grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE diff"))
+        grid.add_row("answered by", Text(f"{plain(version)}, learned from feedback: recall learn STORE status"))
     away = "" if plan.runner_up_margin is None else f", {plan.runner_up_margin:.3f} away"
     runner_up = "none: no other rule could have decided" if plan.runner_up is None else f"{plan.runner_up}{away}"
     grid.add_row("runner-up", Text(runner_up))
@@ -331,7 +330,7 @@ def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
     return plain(because), [change for change in changes if change]
 
 
-# -- arms and hits -----------------------------------------------------------------------------------------------------
+# -- arms --------------------------------------------------------------------------------------------------------------
 
 
 def asked_arms(found: RecallResult | ParsedQuery, plan: RetrievalPlan) -> frozenset[str]:
@@ -372,25 +371,6 @@ def _brought(arm: str, result: RecallResult | None) -> str:
         if c.source == arm and c.rank
     ]
     return plain("; ".join([*failed, some(ranks)]) if ranks or failed else "none of them")
-
-
-def _show_hits(console: Console, hits: Sequence[Hit]) -> None:
-    """Print one line for each hit, and a second where something moved it after ranking."""
-    if not hits:
-        console.print("Nothing found.")
-        return
-    table = Table(box=None, show_header=False, show_edge=False, pad_edge=False, padding=(0, 2, 0, 0), expand=True)
-    table.add_column(style="bold", no_wrap=True)
-    table.add_column(ratio=3, no_wrap=True, overflow="ellipsis")
-    table.add_column(ratio=2, no_wrap=True, overflow="ellipsis", style="dim")
-    for place, hit in enumerate(hits, start=1):
-        memory = hit.memory
-        text = shown_text(console, hit, console.width, signs=True)
-        said = Text(f"{plain(memory.actor)}: ").append_text(text) if memory.actor else text
-        table.add_row(f"{place}  {hit.score:.2f}", said, Text(plain(hit.reason)))
-        if moved := moves(hit):
-            table.add_row("", "", Text(f"moved: {moved}"))
-    console.print(table)
 
 
 # -- facts -------------------------------------------------------------------------------------------------------------

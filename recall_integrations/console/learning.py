@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -29,11 +29,9 @@ STEPS = {
     "started": "on trial",
     "promoted": "promoted",
     "rolled_back": "rolled back",
-    "extended": "tried for longer",
     "nothing": "nothing better",
     "skipped": "not now",
 }
-PARTS = {"steps": "weight of", "arms": "arm", "plans": "plan for"}
 
 
 def show_status(console: Console, every: Sequence[Status], config: RecallConfig) -> None:
@@ -110,26 +108,6 @@ def show_steps(console: Console, steps: Sequence[Step]) -> None:
     console.print(table)
 
 
-def show_difference(
-    console: Console, rows: Iterable[tuple[str, object, object]], old: str, new: str, undo: str
-) -> None:
-    """Print the differences between two versions, the largest first, and how to undo the change."""
-    found = list(rows)
-    if not found:
-        console.print(Text(f"{old} and {new} are the same."))
-        return
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
-    for title in ("what", old, new, "change"):
-        table.add_column(plain(title), justify="left" if title == "what" else "right")
-    for what, before, after in found:
-        part, _, name = what.partition(".")
-        changed = f"{after - before:+.3f}" if isinstance(before, float) and isinstance(after, float) else ""
-        table.add_row(Text(f"{PARTS.get(part, part)} {plain(name)}"), _value(before), _value(after), changed)
-    console.print(table)
-    console.print(Text("\nWeights are steps from the shipped ones, of arms factors of what plans give them."))
-    console.print(Text(f"To take back what is tried, or else what serves: {undo}"))
-
-
 def show_state(console: Console, scope: Scope, state: State, undo: str, *, config: RecallConfig) -> None:
     """Print the state after a step by hand."""
     console.print(Text(f"In {plain(scope_text(scope))}, from the next recall on:"))
@@ -148,10 +126,6 @@ def show_feedback(console: Console, feedback: Feedback) -> None:
         console.print(Text(f"Not there, and left out: {ids}", style="yellow"))
     if not feedback:
         console.print(Text("Nothing is kept: none of it is about a memory that is there."))
-
-
-def _value(value: object) -> str:
-    return f"{value:.3f}" if isinstance(value, float) else plain(str(value))
 
 
 def _day(micros: int, zone: ZoneInfo) -> str:

@@ -25,7 +25,6 @@ from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.facts.slots import Slots
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.ranking.arranging.moves import MOVERS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.doctor.findings import Findings
 from recall_integrations.store.memory_store import MemoryStore
@@ -85,24 +84,12 @@ SMALL = 0.0005  # what a source added or took below this is not shown
 # -- one recall ------------------------------------------------------------------------------------------------------
 
 
-def show_result(
-    console: Console,
-    result: RecallResult,
-    scope: Scope,
-    *,
-    explain: bool = False,
-    ids: bool = True,
-    config: RecallConfig | None = None,
-) -> None:
-    """Print the plan, the hits, and with `explain` everything that led to them."""
+def show_result(console: Console, result: RecallResult, scope: Scope, *, ids: bool = True) -> None:
+    """Print the plan and the hits."""
     show_plan(console, result)
-    if explain:
-        from recall_integrations.console.explain import show_reading
-
-        show_reading(console, result, result.plan, config or RecallConfig())
     console.print()
     if (error := not_searched(result)) is None:
-        show_hits(console, result.hits, scope, ids=ids, details=explain)
+        show_hits(console, result.hits, scope, ids=ids)
     else:
         console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, result)
@@ -160,8 +147,13 @@ def window_words(window: TemporalWindow) -> str:
     return f"from {words(window.start)}" + ("" if window.end is None else f" to before {words(window.end)}")
 
 
-def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool = True, details: bool = False) -> None:
-    """Print score, text and reason of hits; with `ids` the id, with `details` what each source added."""
+def show_hits(
+    console: Console, hits: Iterable[Hit], scope: Scope | None = None, *, ids: bool = True, details: bool = False
+) -> None:
+    """Print score, text and reason of hits; with `ids` the id, with `details` what each source added.
+
+    A hit of another scope than `scope` is shown with its own.
+    """
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, expand=True)
     table.add_column("#", justify="right", style="dim", no_wrap=True)
     table.add_column("score", justify="right", style="bold", no_wrap=True)
@@ -176,7 +168,7 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
         lines.append(Text(plain(hit.reason), style="green"))
         if details:
             lines.append(Text(_contributions(hit), style="dim"))
-        elsewhere = "" if hit.scope in (None, scope) else f"  in {plain(scope_text(hit.scope))}"
+        elsewhere = "" if scope is None or hit.scope in (None, scope) else f"  in {plain(scope_text(hit.scope))}"
         if ids or elsewhere:
             lines.append(Text(f"id {plain(memory.id or '')}{elsewhere}" if ids else elsewhere.strip(), style="dim"))
         day = f"{moment:%Y-%m-%d}" if moment else ""
@@ -184,7 +176,7 @@ def show_hits(console: Console, hits: Iterable[Hit], scope: Scope, *, ids: bool 
     if table.row_count:
         console.print(table)
     else:
-        console.print(Text(f"Nothing found in the scope {plain(scope_text(scope))}."))
+        console.print(Text("Nothing found" + ("." if scope is None else f" in the scope {plain(scope_text(scope))}.")))
 
 
 def show_degraded(console: Console, result: RecallResult) -> None:
@@ -194,12 +186,6 @@ def show_degraded(console: Console, result: RecallResult) -> None:
     for step in result.degraded:
         words = f"left out: {step.stage} ({step.reason})" + (f": {step.detail}" if step.detail else "")
         console.print(Text(plain(words), style="yellow"))
-
-
-def moves(hit: Hit) -> str:
-    """Return what moved a hit after ranking: "negation -2.100"; empty where nothing did."""
-    found = (c for c in hit.contributions if c.source in MOVERS and abs(c.added) >= SMALL)
-    return "; ".join(f"{c.source} {c.added:+.3f}" for c in found)
 
 
 def _contributions(hit: Hit) -> str:

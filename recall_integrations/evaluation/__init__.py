@@ -2,7 +2,7 @@
 
     from recall_integrations.evaluation import evaluate, compare
 
-`evaluate` says how good recalls of one's own store are, `compare` which of several configurations is better
+`evaluate` says how good recalls of one's own store are, `compare` which of two evaluations is better
 (docs/evaluate.md). What measures on research data, or compares with other libraries, is in `benchmarks/` of the
 repository.
 """

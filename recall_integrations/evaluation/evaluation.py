@@ -20,6 +20,7 @@ import numpy as np
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument, InvalidInput
+from recall_integrations.evaluation.judge import Judge
 from recall_integrations.evaluation.metrics import (
     OVERALL,
     Bin,
@@ -27,6 +28,7 @@ from recall_integrations.evaluation.metrics import (
     bins_of,
     error_of,
     figures,
+    hit_names,
     intervals,
     names,
 )
@@ -56,7 +58,6 @@ class Answered:
     plan: str  # name of the plan
     degraded: tuple[str, ...] = ()  # `stage:reason` of what was left out
     reranked: bool = False  # whether the order is the reranker's
-    rerank_reason: str = ""  # why it is, or is not
     rewritten: bool = False  # whether phrasings of an LLM were searched for
 
     @property
@@ -87,9 +88,15 @@ def recalled(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
     return result, (time.perf_counter() - began) * 1e3
 
 
-def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetime) -> Answered:
-    """Ask the question once, and measure the answer."""
+def answered(
+    optimizer: QueryOptimizer, question: Question, k: int, now: datetime, judge: Judge | None = None
+) -> Answered:
+    """Ask the question once, and measure the answer by its labels, or by what a judge says of its hits."""
     result, ms = recalled(optimizer, question, k, now)
+    if judge is not None:
+        verdicts = judge.relevant(question.text, [hit.memory for hit in result.hits]) if result.hits else []
+        good = (hit.memory.id or "" for hit, relevant in zip(result.hits, verdicts, strict=True) if relevant)
+        question = replace(question, relevant=tuple(good), grades={})
     return Answered(
         question=question,
         k=k,
@@ -99,7 +106,6 @@ def answered(optimizer: QueryOptimizer, question: Question, k: int, now: datetim
         plan=result.plan.name,
         degraded=tuple(f"{d.stage}:{d.reason}" for d in result.degraded),
         reranked=result.rerank.used,
-        rerank_reason=result.rerank.reason,
         rewritten=result.rewrite.used,
     )
 
@@ -127,6 +133,7 @@ def latency_of(milliseconds: Sequence[float]) -> Latency:
     return Latency(p50=p50, p95=p95, mean=float(np.mean(milliseconds)), recalls=len(milliseconds))
 
 
+LABELS = "labels"
 DEPTH = 100  # places in which an expected memory is looked for
 SHOWN = 280  # characters of a memory in a report
 
@@ -182,6 +189,8 @@ class Evaluation:
         unanswerable: questions of which no label was left; they were not asked.
         unwritten, unlabelled: lines without a query, and without a relevant id.
         degraded: `stage:reason` → recalls in which something was left out.
+        reranked, rewritten: recalls whose order is the reranker's, and for which phrasings of an LLM were searched.
+        judge: `labels`, or the name of the model that said what is relevant.
     """
 
     k: int
@@ -197,6 +206,9 @@ class Evaluation:
     unwritten: int = 0
     unlabelled: int = 0
     degraded: Mapping[str, int]
+    reranked: int = 0
+    rewritten: int = 0
+    judge: str = LABELS
 
     @property
     def calibration_error(self) -> float:
@@ -215,6 +227,7 @@ class Evaluation:
             "format": 1,
             "k": self.k,
             "questions": self.questions,
+            "judge": self.judge,
             "averages": {
                 group: {"questions": self.sizes[group], **{name: asdict(one) for name, one in row.items()}}
                 for group, row in self.averages.items()
@@ -226,13 +239,15 @@ class Evaluation:
             "unwritten": self.unwritten,
             "unlabelled": self.unlabelled,
             "degraded": dict(self.degraded),
+            "reranked": self.reranked,
+            "rewritten": self.rewritten,
             "worst": [asdict(one) for one in self.worst],
             "answers": {a.question.id: _answer(a) for a in self.answers},
         }
 
-    def to_json(self) -> str:
-        """Return `as_dict` as JSON text."""
-        return json.dumps(self.as_dict(), ensure_ascii=False, indent=1)
+    def to_json(self, **more: Any) -> str:
+        """Return `as_dict` as JSON text, with further keys."""
+        return json.dumps({**self.as_dict(), **more}, ensure_ascii=False, indent=1)
 
 
 def _answer(one: Answered) -> dict[str, Any]:
@@ -256,6 +271,8 @@ def evaluate(
     now: datetime | None = None,
     worst: int = 10,
     texts: bool = True,
+    judge: object = None,
+    threshold: float | None = None,
     seed: int = 0,
     progress: Progress = silent,
 ) -> Evaluation:
@@ -270,31 +287,36 @@ def evaluate(
         now: the present of questions that have none; timezone-aware; default the clock.
         worst: how many questions that went wrong are described.
         texts: whether queries, memories and reasons are in the report; without them it names ids only.
+        judge: says which hits are relevant, instead of the labels, which queries then need not have: as `Judge`.
+        threshold: score of the judge from which a memory is relevant; see `Judge`.
         seed: of the bootstrap.
         progress: called with what is done, how much of it, and how much there is.
 
     Raises:
-        InvalidArgument: a line is wrong, no label is in the store, or a question cannot be asked.
+        InvalidArgument: a line is wrong, no label is in the store, a question cannot be asked, or a judge of an unknown
+            scale has no threshold.
         InvalidScope, NotFound: the scope is not there.
     """
-    read = read_labels(labels)
+    judging = None if judge is None else Judge(judge, threshold)
+    read = read_labels(labels, labelled=judging is None)
     moment = utc_now() if now is None else now
     with ExitStack() as stack:
         optimizer = source
         if not isinstance(optimizer, QueryOptimizer):
             settings = uncached(optimizer.config)
             optimizer = stack.enter_context(closing(QueryOptimizer(optimizer, config=settings)))
-        found = placed(optimizer.store, read.questions, scope)
+        found = placed(optimizer.store, read.questions, scope, labelled=judging is None)
         refuse_none(found)
         made_ready([optimizer], found.questions, k, moment)
         answers = []
         for question in found.questions:
-            answers.append(answered(optimizer, question, k, moment))
+            answers.append(answered(optimizer, question, k, moment, judging))
             progress("Asking", len(answers), len(found.questions))
         wrong = [(a.figures[f"ndcg@{k}"], a.question.id, a) for a in answers if a.figures[f"ndcg@{k}"] < 1]
         worst_of = sorted(wrong, key=lambda one: one[:2])[:worst]
         described = tuple(_described(optimizer, a, k, moment, texts) for *_, a in worst_of)
-    return _report(answers, described, found, read, averaged(answers, names(k), seed))
+    shown = averaged(answers, names(k) if judging is None else hit_names(k), seed)
+    return _report(answers, described, found, read, shown, LABELS if judging is None else judging.name)
 
 
 def _report(
@@ -303,6 +325,7 @@ def _report(
     found: Placed,
     read: Read,
     figures: tuple[dict[str, dict[str, Interval]], dict[str, int]],
+    judge: str,
 ) -> Evaluation:
     averages, sizes = figures
     reasons = Counter(reason for a in answers for reason in set(a.degraded))
@@ -320,6 +343,9 @@ def _report(
         unwritten=read.unwritten,
         unlabelled=read.unlabelled,
         degraded=dict(sorted(reasons.items())),
+        reranked=sum(a.reranked for a in answers),
+        rewritten=sum(a.rewritten for a in answers),
+        judge=judge,
     )
 
 

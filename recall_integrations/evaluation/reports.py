@@ -16,11 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.evaluation.comparison import Comparison
-from recall_integrations.evaluation.metrics import Interval
+from recall_integrations.evaluation.evaluation import LABELS
 from recall_integrations.text.shortening import plain
 
 if TYPE_CHECKING:
+    from recall_integrations.evaluation.comparison import Comparison
     from recall_integrations.evaluation.evaluation import Evaluation, Worst
 
 
@@ -58,19 +58,18 @@ def head(name: str) -> str:
     return HEADS.get(kind, kind) if kind == "mrr" else f"{HEADS.get(kind, kind)}@{cut}"
 
 
-def change(one: Interval) -> str:
-    """Write the mean and the interval of a difference."""
-    return f"{one.mean:+.3f} ({one.low:+.3f} {one.high:+.3f})"
-
-
 def of_evaluation(found: Evaluation) -> list[RenderableType]:
     """Return the parts that `recall eval` shows."""
     parts = _averages(found)
     ms = found.latency
     parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {ms.recalls:,} recalls")
     parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
+    if found.judge != LABELS:
+        parts.append(Text(f"Relevant is what {plain(found.judge, 60)} says of the hits"))
     if found.questions < FEW:
         parts.append(f"Fewer than {FEW} questions: intervals are narrower than they should be. Label more.")
+    if found.reranked or found.rewritten:
+        parts.append(f"Recalls that were reranked: {found.reranked:,}; with phrasings of an LLM: {found.rewritten:,}")
     parts += [Text(line) for line in left_out(found)]
     if found.worst:
         parts.append(Text(f"\nWorst {min(WORST_SHOWN, len(found.worst))} of {len(found.worst)} in the report:"))
@@ -127,44 +126,21 @@ def _worst(one: Worst) -> Text:
     return Text("\n".join(lines))
 
 
-NAME = 24
-
-
 def of_comparison(found: Comparison) -> list[RenderableType]:
-    """Return the parts that `recall ab` shows."""
-    first = found.compared[0].name
-    means = compact_table(f"{found.questions:,} questions, k = {found.k}, relevant by {plain(found.judge, NAME)}")
-    means.add_column("")
-    for name in (*map(head, found.figures), "p50 ms", "p95 ms", "reranked", "rewritten"):
-        means.add_column(name, justify="right")
-    for one in found.compared:
-        row = [f"{one.averages[figure].mean:.3f}" for figure in found.figures]
-        row += [f"{one.latency.p50:.1f}", f"{one.latency.p95:.1f}", f"{one.reranked:,}", f"{one.rewritten:,}"]
-        means.add_row(plain(f"{one.name} {one.title}".strip(), NAME), *row)
-    parts: list[RenderableType] = [means]
-    if found.differences:
-        changes = compact_table(f"Minus {plain(first, NAME)} (95 % of a paired bootstrap)")
-        for name in ("", "figure", "change", "", "chance", "moved", "ms"):
-            changes.add_column(name, justify="left" if name in ("", "figure") else "right")
-        for each in found.differences:
-            for i, figure in enumerate(found.figures):
-                start = (plain(each.name, NAME), f"{each.moved:,}", f"{each.ms.mean:+.1f}") if not i else ("", "", "")
-                changes.add_row(
-                    start[0], head(figure), change(each.changes[figure]), each.verdict(figure),
-                    f"{each.chances[figure]:.3f}", *start[1:],
-                )  # fmt: skip
-        parts.append(changes)
-    parts += [Text(f"{plain(name, 40)}: not asked. {why}") for name, why in found.skipped.items()]
-    parts += [Text(one) for one in found.notes]
-    parts += [Text(f"Warning: {one}", style="yellow") for one in found.warnings]
-    if found.missing:
-        gone, lost = sum(map(len, found.missing.values())), len(found.unanswerable)
-        parts.append(f"Labels that name no memory of their scope: {gone:,}; questions not asked for that: {lost:,}")
-    for each in found.differences:
-        if each.labels_needed:
-            needed = ", ".join(f"{effect:g}: {count:,}" for effect, count in each.labels_needed.items())
-            last = head(found.figures[-2])
-            parts.append(Text(f"Questions that would show a change of {last} by {plain(each.name, NAME)} of {needed}"))
+    """Return the parts that `recall eval --against` shows below its own."""
+    table = compact_table(f"Minus the report before, on {found.questions:,} questions (95 % of a paired bootstrap)")
+    for name in ("figure", "change", "", "chance"):
+        table.add_column(name, justify="left" if name == "figure" else "right")
+    for name, one in found.changes.items():
+        change = f"{one.mean:+.3f} ({one.low:+.3f} {one.high:+.3f})"
+        table.add_row(head(name), change, found.verdict(name), f"{found.chances[name]:.3f}")
+    parts: list[RenderableType] = [
+        table,
+        f"Answers that moved: {found.moved:,}. Time of a recall: {found.ms.mean:+.1f} ms",
+    ]
+    if found.labels_needed:
+        needed = ", ".join(f"{effect:g}: {count:,}" for effect, count in found.labels_needed.items())
+        parts.append(f"Questions that would show a change of {head(list(found.changes)[-2])} of {needed}")
     return parts
 
 

@@ -20,7 +20,6 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.making import made
 from recall_integrations.learning.measuring import (
-    EXTENDED,
     PROMOTED,
     ROLLED_BACK,
     Verdict,
@@ -45,7 +44,7 @@ class Step:
 
     Args:
         scope: the tenant.
-        step: `started`, `promoted`, `rolled_back`, `extended`, `nothing` (nothing better was learned), or `skipped`.
+        step: `started`, `promoted`, `rolled_back`, `nothing` (nothing better was learned), or `skipped`.
         version: id of its version; empty = none.
         because: reason in words, with the figures.
         judged: number of recalls that were judged there.
@@ -184,9 +183,8 @@ class Learner:
         name, settings = self.shelf.name_of(scope), self._settings
         since = [one for one in judged if one.at >= state.since]
         if state.candidate:
-            windows = sum(1 for e in state.events if e.step == EXTENDED and e.version == state.candidate)
-            over = force or now - state.since >= self._cadence * (windows + 1)
-            found = decided(since, state.candidate, state.serving, over=over, windows=windows)
+            over = force or now - state.since >= self._cadence
+            found = decided(since, state.candidate, state.serving, over=over)
             if found.step:
                 self._apply(name, found, state.candidate, now)
             return found.step or SKIPPED, state.candidate, found.because
@@ -231,8 +229,6 @@ class Learner:
         def change(old: State) -> State:
             if verdict.step == PROMOTED:
                 return old.after(event, serving=version, candidate="", since=now, held_back=False)
-            if verdict.step == EXTENDED:
-                return old.after(event)
             if old.candidate == version:
                 return old.after(event, candidate="", since=now, held_back=by_hand)
             # The floor is rules: a version that served before may be as bad by now.
@@ -314,30 +310,6 @@ class Learner:
             InvalidArgument: there is no such version.
         """
         return Version(id="v0") if version == RULES else self.shelf.read(self.shelf.name_of(scope), version)
-
-    def diff(self, old: str, new: str, scope: Scope) -> tuple[tuple[str, object, object], ...]:
-        """Return the differences between two versions: (what, before, after), steps by size first.
-
-        Raises:
-            InvalidArgument: there is no such version.
-        """
-        return difference(self.version(old, scope), self.version(new, scope))
-
-
-def difference(old: Version, new: Version) -> tuple[tuple[str, object, object], ...]:
-    """Return the differences between two versions, steps by size first."""
-    rows: list[tuple[float, str, object, object]] = []
-    for part, plain in (("steps", 0.0), ("arms", 1.0)):
-        before, after = getattr(old, part), getattr(new, part)
-        for key in {**before, **after}:
-            first, second = before.get(key, plain), after.get(key, plain)
-            if first != second:
-                rows.append((-abs(second - first) if part == "steps" else 1.0, f"{part}.{key}", first, second))
-    for signature in {**old.plans, **new.plans}:
-        one, other = old.plans.get(signature, RULES), new.plans.get(signature, RULES)
-        if one != other:
-            rows.append((2.0, f"plans.{signature}", one, other))
-    return tuple((what, first, second) for _, what, first, second in sorted(rows, key=lambda row: (row[0], row[1])))
 
 
 def counted_by_plan(judged: Sequence[Judged]) -> dict[str, tuple[float, int]]:

@@ -190,19 +190,18 @@ LEAST = 30  # number of judged recalls below which nothing is decided
 ENOUGH = 600  # number of judged recalls with which it is decided before the time is over
 EARLY, LATE = 0.99, 0.90  # probabilities of the intervals: while it is tried, and at the end
 SLACK = 0.01  # nDCG by which the lower end may lie below 0: that it is better was shown when it was made
-WINDOWS_MAX = 4  # times that it is tried, at most, where too little was judged
-PROMOTED, ROLLED_BACK, EXTENDED, WAITING = "promoted", "rolled_back", "extended", ""
+PROMOTED, ROLLED_BACK, WAITING = "promoted", "rolled_back", ""
 
 
 @record(frozen=True, slots=True, kw_only=True)
 class Verdict:
     """The decision on a version."""
 
-    step: str  # `promoted`, `rolled_back`, `extended`, or empty: the trial goes on
+    step: str  # `promoted`, `rolled_back`, or empty: the trial goes on
     because: str  # reason in words
 
 
-def decided(judged: Sequence[Judged], tried: str, before: str, *, over: bool, windows: int = 0) -> Verdict:
+def decided(judged: Sequence[Judged], tried: str, before: str, *, over: bool) -> Verdict:
     """Decide on a version on trial."""
 
     def gaps(level: float) -> tuple[Gap, Gap]:
@@ -220,9 +219,7 @@ def decided(judged: Sequence[Judged], tried: str, before: str, *, over: bool, wi
     if not over and count < ENOUGH:
         return Verdict(step=WAITING, because=f"on trial: {told(late)}")
     if count < LEAST:
-        if windows + 1 < WINDOWS_MAX:
-            return Verdict(step=EXTENDED, because=f"{count} recalls were judged, {LEAST} are needed")
-        return Verdict(step=ROLLED_BACK, because=f"{count} recalls were judged in {WINDOWS_MAX} times")
+        return Verdict(step=WAITING, because=f"{count} recalls were judged, {LEAST} are needed")
     if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
         return Verdict(step=PROMOTED, because=f"better: {told(late)}")
     return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}")

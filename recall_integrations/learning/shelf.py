@@ -10,14 +10,15 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 from cachetools import LRUCache
+from pydantic import TypeAdapter
 
 from recall_integrations.errors import InvalidArgument, StoreError
-from recall_integrations.learning.version import Version, from_json, valid_id
+from recall_integrations.learning.version import Version, VersionId, from_json, valid_id
 from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.records import record
@@ -33,14 +34,13 @@ CHANGE_WAIT_S = 5.0  # seconds to wait for another process that learns
 LOOK_SECONDS = 1.0  # seconds until a change that another process made is seen
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(NamedTuple):
     """A step of learning.
 
     Args:
         at: when it was made, microseconds.
         step: `started` a new version serves a share of the recalls; `promoted` it serves all; `rolled_back` it serves
-            none any more; `nothing` nothing better was learned; `extended` too little was judged to decide.
+            none any more; `nothing` nothing better was learned.
         version: id of its version.
         because: reason in words, with the figures.
     """
@@ -66,8 +66,8 @@ class State:
         events: the last events, oldest first.
     """
 
-    serving: str = RULES
-    candidate: str = ""
+    serving: VersionId | Literal["rules"] = RULES
+    candidate: VersionId | Literal[""] = ""
     since: int = 0
     learned_at: int = 0
     learned_from: int = 0
@@ -121,11 +121,15 @@ class Shelf:
         try:
             sign = self._kept.sign(name, STATE)
             same = kept is not None and kept[1] == sign
-            state = kept[2] if kept is not None and same else _state(self._kept.read(name, STATE))
-        except (StoreError, ValueError, KeyError, TypeError, RecursionError):
+            state = kept[2] if kept is not None and same else self._read_state(name)
+        except (StoreError, ValueError):
             sign, state = None, State()  # rules are the floor
         self._states[name] = now, sign, state
         return state
+
+    def _read_state(self, name: str) -> State:
+        text = self._kept.read(name, STATE)
+        return State() if text is None else TypeAdapter(State).validate_json(text)
 
     def version(self, name: str, version_id: str) -> Version | None:
         """Return a version; `None` where there is none that can be read: then rules serve."""
@@ -179,7 +183,7 @@ class Shelf:
         """Write a state that is made of the one before."""
         with self._lock, self.alone(CHANGE_WAIT_S):
             state = change(self.state(name, fresh=True))
-            self._kept.put(name, STATE, _text(state))
+            self._kept.put(name, STATE, json.dumps(asdict(state), indent=1, ensure_ascii=False) + "\n")
             self._states.pop(name, None)
             self._there = (-LOOK_SECONDS, False)
             return state
@@ -187,34 +191,3 @@ class Shelf:
 
 def _file(version_id: str) -> str:
     return f"{version_id}{_SUFFIX}"
-
-
-def _text(state: State) -> str:
-    fields = {
-        name: getattr(state, name)
-        for name in ("serving", "candidate", "since", "learned_at", "learned_from", "held_back", "made")
-    }
-    events = [[one.at, one.step, one.version, one.because] for one in state.events]
-    return json.dumps({**fields, "events": events}, indent=1, ensure_ascii=False) + "\n"
-
-
-def _state(text: str | None) -> State:
-    if text is None:
-        return State()
-    fields = json.loads(text)
-    serving, candidate = str(fields["serving"]), str(fields["candidate"])
-    if not (serving == RULES or valid_id(serving)) or not (not candidate or valid_id(candidate)):
-        raise ValueError("no state")
-    return State(
-        serving=serving,
-        candidate=candidate,
-        since=int(fields["since"]),
-        learned_at=int(fields["learned_at"]),
-        learned_from=int(fields.get("learned_from", 0)),
-        held_back=bool(fields["held_back"]),
-        made=int(fields["made"]),
-        events=tuple(
-            Event(at=int(at), step=str(step), version=str(version), because=str(because))
-            for at, step, version, because in fields["events"]
-        ),
-    )

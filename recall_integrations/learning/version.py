@@ -8,10 +8,11 @@ how long (two): 2⁴ · 3 · 2 = 96.
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Mapping
-from dataclasses import field, replace
-from typing import Any
+from dataclasses import asdict, field, replace
+from typing import Annotated, Any
+
+from pydantic import Field, TypeAdapter, ValidationError
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.patterns import regex
@@ -20,7 +21,6 @@ from recall_integrations.ranking.feature_sum import STEP_MAX
 from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery, RetrievalPlan
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.numbers import is_number
 from recall_integrations.types.query import PLANS
 
 VAGUE, SPECIFIC = 0.4, 0.8  # bounds of the three buckets of specificity
@@ -45,6 +45,11 @@ def signature_of(parsed: ParsedQuery) -> str:
 WEIGHT_MIN, WEIGHT_MAX = 0.1, 3.0  # of an arm
 FORMAT = "recall-version-1"
 _ID = regex(r"v[0-9]{1,9}")
+VersionId = Annotated[str, Field(pattern=r"^v[0-9]{1,9}$")]
+Step = Annotated[float, Field(ge=-STEP_MAX, le=STEP_MAX, strict=True)]
+Weight = Annotated[float, Field(ge=WEIGHT_MIN, le=WEIGHT_MAX, strict=True)]
+Plan = Annotated[str, Field(pattern=f"^({'|'.join(PLANS)})$")]
+Count = Annotated[int, Field(ge=0, strict=True)]
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -66,29 +71,23 @@ class Version:
         package: version of the package.
     """
 
-    id: str
+    id: VersionId
     parent: str = RULES
-    made_at: int = 0
-    data_from: int = 0
-    data_to: int = 0
-    judged: int = 0
-    held_out: int = 0
-    steps: Mapping[str, float] = field(default_factory=dict)
-    arms: Mapping[str, float] = field(default_factory=dict)
-    plans: Mapping[str, str] = field(default_factory=dict)
+    made_at: Count = 0
+    data_from: Count = 0
+    data_to: Count = 0
+    judged: Count = 0
+    held_out: Count = 0
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    arms: Mapping[str, Weight] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = field(default_factory=dict)
     figures: Mapping[str, Any] = field(default_factory=dict)
     ranker: str = ""
     package: str = ""
 
     def to_json(self) -> str:
         """Write the version as `from_json` reads it."""
-        fields = {
-            "format": FORMAT,
-            **{name: getattr(self, name) for name in ("id", "parent", "made_at", "data_from", "data_to")},
-            **{name: getattr(self, name) for name in ("judged", "held_out", "ranker", "package")},
-            **{name: dict(getattr(self, name)) for name in ("steps", "arms", "plans", "figures")},
-        }
-        return json.dumps(fields, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
 
     def plan_for(self, signature: str) -> str | None:
         """Return the plan of a signature; `None` = the rules choose."""
@@ -115,49 +114,13 @@ def from_json(text: str, where: str) -> Version:
         ) from e
     if not isinstance(fields, dict) or fields.get("format") != FORMAT:
         raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r}. Another version may have written it.")
-    if not isinstance(fields.get("id"), str) or not _ID.fullmatch(fields["id"]):
-        raise InvalidArgument(f"{where}: the id {fields.get('id')!r} is none of ours.")
-    whole = {name: _whole(fields, name, where) for name in ("made_at", "data_from", "data_to", "judged", "held_out")}
-    plans = _mapping(fields, "plans", where)
-    wrong = next((name for name in plans.values() if name not in PLANS), None)
-    if wrong is not None:
-        raise InvalidArgument(f"{where}: there is no plan {wrong!r}. Known: {', '.join(PLANS)}.")
-    return Version(
-        id=fields["id"],
-        parent=str(fields.get("parent", RULES)),
-        steps=_numbers(fields, "steps", where, -STEP_MAX, STEP_MAX),
-        arms=_numbers(fields, "arms", where, WEIGHT_MIN, WEIGHT_MAX),
-        plans={str(k): str(v) for k, v in plans.items()},
-        figures=_mapping(fields, "figures", where),
-        ranker=str(fields.get("ranker", "")),
-        package=str(fields.get("package", "")),
-        **whole,
-    )
+    try:
+        return TypeAdapter(Version).validate_python(fields)
+    except ValidationError as e:
+        first = e.errors(include_url=False)[0]
+        raise InvalidArgument(f"{where}: {'.'.join(map(str, first['loc']))} is damaged: {first['msg']}.") from e
 
 
 def valid_id(text: str) -> bool:
     """Say whether a text is the id of a version."""
     return _ID.fullmatch(text) is not None
-
-
-def _mapping(fields: Mapping[str, Any], name: str, where: str) -> dict[str, Any]:
-    given = fields.get(name, {})
-    if not isinstance(given, dict):
-        raise InvalidArgument(f"{where}: {name!r} must be a mapping, not {type(given).__name__}.")
-    return given
-
-
-def _numbers(fields: Mapping[str, Any], name: str, where: str, low: float, high: float) -> dict[str, float]:
-    found = {}
-    for key, value in _mapping(fields, name, where).items():
-        if not is_number(value) or not math.isfinite(value) or not low <= value <= high:
-            raise InvalidArgument(f"{where}: {name}.{key} must be a number from {low:g} to {high:g}, not {value!r}.")
-        found[str(key)] = float(value)
-    return found
-
-
-def _whole(fields: Mapping[str, Any], name: str, where: str) -> int:
-    value = fields.get(name, 0)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
-        raise InvalidArgument(f"{where}: {name} must be a whole number from 0 on, not {value!r}.")
-    return value

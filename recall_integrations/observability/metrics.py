@@ -116,7 +116,7 @@ class Metrics(RecallObserver):
         self._lock = threading.Lock()
         try:
             self.registry.register(self)  # the first collector of its registry that is asked: see `collect`
-            self._of = families.Families(library, self.registry, self._names)
+            self._of = families.counted(library, self.registry, self._names)
         except ValueError as e:
             raise InvalidArgument(
                 f"The registry has metrics of these names already ({e}). Give every Metrics one of its own, or none."
@@ -146,22 +146,6 @@ class Metrics(RecallObserver):
         with self._lock:
             self._stores[name] = weakref.ref(store)
 
-    def set_ndcg(self, plan: str, value: float) -> None:
-        """Set `recall_ndcg_by_plan`, which is absent until then, or until something is learned from feedback.
-
-        Args:
-            plan: the plan's name.
-            value: nDCG of labelled questions that went that way, in [0, 1].
-
-        Raises:
-            InvalidArgument: there is no such plan, or the value is no number from 0 to 1.
-        """
-        if plan not in PLANS:
-            raise InvalidArgument(f"{plan!r} is not a plan. Give one of {', '.join(sorted(PLANS))}.")
-        if not (isinstance(value, int | float) and 0 <= value <= 1):
-            raise InvalidArgument(f"An nDCG is a number from 0 to 1, not {value!r}.")
-        self._of.ndcg.of(plan).set(value)
-
     def text(self) -> bytes:
         """Return all metrics of the registry as Prometheus reads them, as `content_type`."""
         found: bytes = self._library.generate_latest(_WithoutTimes(self.registry))
@@ -174,14 +158,14 @@ class Metrics(RecallObserver):
         of, result = self._of, event.result
         self._recent.add(1)
         if event.error is not None:
-            of.errors.of(_code(event.error)).inc()
+            of["errors"].of(_code(event.error)).inc()
         for part in event.parts:
-            of.admissions.of(str(part.level)).inc()
+            of["admissions"].of(str(part.level)).inc()
             for arm in part.arms:
                 if arm.placed > 0:
-                    of.arm_hits.of(arm.name).inc(arm.placed)
+                    of["arm_hits"].of(arm.name).inc(arm.placed)
         if result is None:
-            of.recalls.of("error").inc()
+            of["recalls"].of("error").inc()
             return
         self._answer(event, result)
         for one in result.parts or (result,):
@@ -190,65 +174,65 @@ class Metrics(RecallObserver):
 
     def refused(self, error: Exception) -> None:
         """Count a recall whose arguments were wrong."""
-        self._of.recalls.of("refused").inc()
-        self._of.errors.of(_code(error)).inc()
+        self._of["recalls"].of("refused").inc()
+        self._of["errors"].of(_code(error)).inc()
 
     def judged(self, feedback: Feedback) -> None:
         """Count the ways in which a recall was judged."""
         for kind in feedback.kinds:
-            self._of.feedback.of(kind).inc()
+            self._of["feedback"].of(kind).inc()
 
     def learned(self, step: Any) -> None:
         """Count a step of learning, and show the nDCG by plan of the judgements."""
-        self._of.learning.of(step.step).inc()
+        self._of["learning"].of(step.step).inc()
         if step.scope is None:  # of all scopes together: they have told their own
             return
         for plan, value in self._by_plan.put(step.scope, step.ndcg_by_plan).items():
             if plan in PLANS:
-                self._of.ndcg.of(plan).set(value)
+                self._of["ndcg"].of(plan).set(value)
 
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """Count the recall as a whole."""
         of, thresholds = self._of, event.thresholds
         trouble = [d for d in result.degraded if d.reason not in families.WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
-        of.recalls.of(answered if event.error is None else "error").inc()
-        of.served.of("rules" if result.version == "rules" else "own").inc()
-        of.latency_ms.of(result.plan.name).observe(event.took_ms)
+        of["recalls"].of(answered if event.error is None else "error").inc()
+        of["served"].of("rules" if result.version == "rules" else "own").inc()
+        of["latency_ms"].of(result.plan.name).observe(event.took_ms)
         kind = families.complexity(
             result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)
         )
-        of.latency_s.of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
+        of["latency_s"].of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
         for problem in result.degraded:
             stage = problem.stage.partition(".")[0]
-            of.degraded.of(stage, problem.reason).inc()
+            of["degraded"].of(stage, problem.reason).inc()
             if problem.reason not in families.WANTED:
-                of.degradations.of(problem.reason).inc()
+                of["degradations"].of(problem.reason).inc()
 
     def _part(self, part: RecallResult) -> None:
         """Count the recall in one scope."""
         of, cache = self._of, part.cache
-        of.plans.of(part.plan.name).inc()
+        of["plans"].of(part.plan.name).inc()
         if cache.strategy != "disabled":
             self._lookups.add(cache.hit, 1)
-            of.lookups.of("hit" if cache.hit else "miss").inc()
+            of["lookups"].of("hit" if cache.hit else "miss").inc()
         for name, ms in part.timings_ms.items():
             if name.startswith(ARM):
-                of.arm_seconds.of(name[len(ARM) :]).observe(ms / 1e3)
+                of["arm_seconds"].of(name[len(ARM) :]).observe(ms / 1e3)
             elif name != "total":
-                of.stage_seconds.of(name).observe(ms / 1e3)
+                of["stage_seconds"].of(name).observe(ms / 1e3)
         if cache.hit:
             return  # its outcomes of the LLM and the reranker are of an earlier recall
         rewrite, rerank = part.rewrite, part.rerank
-        of.rewrites.of(rewrite.reason).inc()
+        of["rewrites"].of(rewrite.reason).inc()
         if rewrite.duration_ms:
-            of.rewrite_seconds.observe(rewrite.duration_ms / 1e3)
-        of.reranks.of(rerank.reason).inc()
+            of["rewrite_seconds"].of().observe(rewrite.duration_ms / 1e3)
+        of["reranks"].of(rerank.reason).inc()
         if rerank.duration_ms:
-            of.rerank_ms.observe(rerank.duration_ms)
+            of["rerank_ms"].of().observe(rerank.duration_ms)
 
     def _hits(self, result: RecallResult, privacy: str) -> None:
-        observe = self._of.scores.observe
+        observe = self._of["scores"].of().observe
         named = [{ref.name.casefold(), ref.mention.casefold()} for ref in result.query.entity_refs if ref.mention]
         for hit in result.hits:
             observe(hit.score)
@@ -257,7 +241,7 @@ class Metrics(RecallObserver):
                 self._overlap.add(families.overlap(named, held), hit.score)
         if privacy != "allow":
             for hit in result.hits:
-                self._of.private.of(privacy, _shown(hit, privacy)).inc()
+                self._of["private"].of(privacy, _shown(hit, privacy)).inc()
 
     # -- as a collector of the registry ----------------------------------------------------------------------------
 
@@ -274,26 +258,29 @@ class Metrics(RecallObserver):
         core = self._core
         (recalls,), seconds = self._recent.sums()
         (hits, lookups), _ = self._lookups.sums()
-        yield families.THROUGHPUT.filled(core, [((self.instance,), recalls / seconds)])
+        yield families.filled(core, "throughput", [((self.instance,), recalls / seconds)])
         if lookups:
-            yield families.CACHE_RATE.filled(core, [((), hits / lookups)])
-        yield families.OVERLAP.filled(core, [((r,), mean) for r, mean in self._overlap.means()])
+            yield families.filled(core, "cache_rate", [((), hits / lookups)])
+        yield families.filled(core, "overlap", [((r,), mean) for r, mean in self._overlap.means()])
         for what, values in self._sizes(optimizers).items():
-            yield what.filled(core, values)
+            yield families.filled(core, what, values)
 
-    def _sizes(self, optimizers: Iterable[Any]) -> dict[families.Computed, Values]:
+    def _sizes(self, optimizers: Iterable[Any]) -> dict[str, Values]:
         """Return the values of all stores and optimizers."""
-        sizes: dict[families.Computed, Values] = {what: [] for what in (families.UP, *families.OF_STORES)}
-        sizes |= {what: [] for what in (families.BREAKER, families.ACTIVE, families.HANGING)}
+        of_stores = {what: row["figure"] for what, row in families.COMPUTED.items() if "figure" in row}
+        sizes: dict[str, Values] = {what: [] for what in ("up", *of_stores, "breaker", "active", "hanging")}
         for name, figures in self._figures():
-            sizes[families.UP].append(((name,), float(figures is not None)))
+            sizes["up"].append(((name,), float(figures is not None)))
             if figures is None:
                 continue
-            for what, key in families.OF_STORES.items():
+            for what, key in of_stores.items():
                 figure = figures[key]
                 if not isinstance(figure, Mapping):
                     figure = {"": figure}
-                sizes[what] += [((name, _OUTCOMES.get(of, of))[: len(what.labels)], n) for of, n in figure.items()]
+                sizes[what] += [
+                    ((name, _OUTCOMES.get(of, of))[: len(families.COMPUTED[what]["labels"])], n)
+                    for of, n in figure.items()
+                ]
         parts: dict[str, list[Any]] = {}
         for optimizer in optimizers:
             for part in optimizer.health():
@@ -302,9 +289,9 @@ class Metrics(RecallObserver):
         for component, of_it in sorted(parts.items()):
             worst = max(STATES.index(part.breaker) for part in of_it)
             states: Values = [((component, state), float(i == worst)) for i, state in enumerate(STATES)]
-            sizes[families.BREAKER] += states
-            sizes[families.ACTIVE].append(((component,), sum(part.active for part in of_it)))
-            sizes[families.HANGING].append(((component,), sum(part.hanging for part in of_it)))
+            sizes["breaker"] += states
+            sizes["active"].append(((component,), sum(part.active for part in of_it)))
+            sizes["hanging"].append(((component,), sum(part.hanging for part in of_it)))
         return sizes
 
     def _figures(self) -> Iterator[tuple[str, Mapping[str, Any] | None]]:

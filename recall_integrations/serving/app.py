@@ -78,7 +78,7 @@ class Gate:
         """Return the caller of a request; `None` = the request has no token."""
         served = self._served
         host = headers.get(b"host", b"").decode("latin-1")
-        if served.tokens is None and not _is_here(host, served.settings.hosts):
+        if served.tokens is None and not _is_here(host, served.hosts):
             raise Refused(
                 421,
                 "WRONG_HOST",
@@ -105,7 +105,7 @@ class Gate:
     async def _caller(self, headers: Mapping[bytes, bytes], address: str) -> Caller | None:
         served = self._served
         if served.tokens is None:
-            return Caller(name=address or "here", privacy=served.settings.privacy)
+            return Caller(name=address or "here", privacy=served.privacy)
         given = headers.get(b"authorization")
         if given is None:
             return None
@@ -123,7 +123,7 @@ class Gate:
                 "That is no token of this server, or it is over. Make one: recall token add",
                 headers=HEADER,
             )
-        return Caller.with_token(found, served.settings.privacy)
+        return Caller.with_token(found, served.privacy)
 
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
         """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone."""
@@ -248,13 +248,13 @@ def create_app(served: Served) -> FastAPI:
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
 
-        from recall_integrations.serving.routes import experience, health, learning, looking, memories, recalls
+        from recall_integrations.serving.routes import experience, feedback, health, looking, memories, recalls
 
     app = FastAPI(
         title="recall", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", redirect_slashes=False,
     )  # fmt: skip
-    for routes in (recalls, memories, experience, learning, health, looking):
+    for routes in (recalls, memories, experience, feedback, health, looking):
         app.include_router(routes.router(served))
     app.add_exception_handler(RecallError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)

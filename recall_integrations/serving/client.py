@@ -168,12 +168,6 @@ class RecallClient(OptimizedRecallRetriever):
             bodies = [{**body, **where, "everything": body["filters"] is None}]
         return sum(self._number("/forget", one, "forgotten") for one in bodies)
 
-    # -- feedback --------------------------------------------------------------------------------------------------
-
-    def learning(self, *, scope: ScopeLike | None = None) -> dict[str, Any]:
-        """Return what was learned in a scope: `GET /learning`. `feedback` comes from the retriever."""
-        return dict(self._asks("GET", "/learning", params=self._where(scope)))
-
     # -- reading ---------------------------------------------------------------------------------------------------
 
     def get(self, memory_id: str, *, scope: ScopeLike | None = None) -> Memory | None:

@@ -43,13 +43,11 @@ from recall_integrations.types import (
 )
 from recall_integrations.types.numbers import is_number, real, whole
 from recall_integrations.types.observing import Feedback
-from recall_integrations.types.request import Step
 from recall_integrations.types.result import NOT_SEARCHED
 
 if TYPE_CHECKING:
     from recall_integrations.resilience.guard import Health
 
-_NEEDED = {"begin": ("in", "step"), "end": ("step",)}  # numbers of steps
 GRACE_S = 0.25  # beyond the deadline of a recall, for the way there and back
 ON_ERROR = ("raise", "empty")
 _STAYS = "is the server's: it does not travel. Ask where the store is open."
@@ -141,36 +139,35 @@ class RemoteOptimizer(QueryOptimizer):
 
     # -- recalls ---------------------------------------------------------------------------------------------------
 
-    def recall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
+    def recall(self, query: str, *, watch: object = None, **given: Any) -> RecallResult:
         """See `QueryOptimizer.recall`.
 
-        With `privacy="allow"`, the default, the server uses the least strict mode that it allows this client.
+        With `privacy="allow"`, the default, the server uses the least strict mode that it allows this client. `watch`
+        is told nothing: the steps are on the server.
         """
-        asked = self._asked(query, given, watch)
+        asked = self._asked(query, given)
         try:
             return self._read(self.wire.ask(asked))
         except RecallError as e:
             return self._instead(e, query, given)
 
-    async def arecall(self, query: str, *, watch: Step | None = None, **given: Any) -> RecallResult:
-        """Recall without blocking the event loop. Cancelling it ends the request, and a watched recall, too."""
-        asked = self._asked(query, given, watch)
+    async def arecall(self, query: str, *, watch: object = None, **given: Any) -> RecallResult:
+        """Recall without blocking the event loop. Cancelling it ends the request."""
+        asked = self._asked(query, given)
         try:
             return self._read(await self.wire.aask(asked))
         except RecallError as e:
             return self._instead(e, query, given)
 
-    def _asked(self, query: str, given: Mapping[str, Any], watch: Step | None) -> Asked:
+    def _asked(self, query: str, given: Mapping[str, Any]) -> Asked:
         body, budget = body_of(query, **given), given.get("time_budget_ms")
 
         def budgeted(left: float) -> Mapping[str, Any]:
             return {**body, "time_budget_ms": max(1.0, (left - GRACE_S) * 1e3)}
 
         seconds = self.timeout if budget is None else float(budget) / 1e3 + GRACE_S
-        path = "/recall/record" if watch is None else "/recall/record/stream"
-        events = None if watch is None else _Steps(watch)
         written = body if budget is None else budgeted
-        return Asked(method="POST", path=path, body=written, seconds=seconds, events=events)
+        return Asked(method="POST", path="/recall/record", body=written, seconds=seconds)
 
     def _read(self, reply: Any) -> RecallResult:
         if not isinstance(reply, dict) or "result" not in reply:
@@ -246,8 +243,8 @@ class RemoteOptimizer(QueryOptimizer):
     # -- what lives on the server ----------------------------------------------------------------------------------
 
     scopes_of: Any = _on_the_server("scopes_of")
-    learn: Any = _on_the_server("learn", "Or POST /learning/run.")  # or it does so by itself (`mode: learned`)
-    learner: Any = _on_the_server("learner", "Or GET /learning.")
+    learn: Any = _on_the_server("learn")  # or it does so by itself (`mode: learned`)
+    learner: Any = _on_the_server("learner")
     parse: Any = _on_the_server("parse", "Or read recall(...).query.")
     plan: Any = _on_the_server("plan", "Or read recall(...).plan.")
     reload: Any = _on_the_server("reload")  # it reads its settings anew by itself
@@ -343,24 +340,3 @@ _WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what w
     "window": _window,
     "query_vector": lambda given: np.asarray(given, dtype=np.float64).ravel().tolist(),
 }
-
-
-# -- steps that are told of --------------------------------------------------------------------------------------------
-
-
-class _Steps:
-    """A reader of stream events that tells a watcher of each step."""
-
-    def __init__(self, watch: Step) -> None:
-        self._steps = {0: watch}
-
-    def __call__(self, name: str, data: Any) -> None:
-        if not isinstance(data, dict) or not all(isinstance(data.get(key), int) for key in _NEEDED.get(name, ())):
-            return  # not of this version; the result says what came of it
-        if name == "begin":
-            outer = self._steps.get(data["in"], self._steps[0])
-            self._steps[data["step"]] = outer.begin(str(data.get("name")), data.get("inputs") or {})
-        elif name == "end" and data["step"] in self._steps:
-            said = data.get("error")
-            step = self._steps[0] if not data["step"] else self._steps.pop(data["step"])
-            step.end(data.get("outputs") or {}, None if said is None else RecallError(str(said)))

@@ -27,8 +27,6 @@ from recall_integrations.types import Scope
 if TYPE_CHECKING:
     from fastapi import Response
 
-    from recall_integrations.learning.learner import Step
-
 CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
 BURST = 2.0  # seconds' worth of requests that may come at once
 
@@ -173,7 +171,6 @@ class Learning:
         self, optimizer: QueryOptimizer, *, every_s: float = EVERY_S, timer: Callable[[], float] = time.monotonic
     ) -> None:
         self._optimizer, self._every_s, self._timer = optimizer, every_s, timer
-        self._one_at_a_time = threading.Lock()
         self._stop = threading.Event()
         self._thread: threading.Thread | None = None
         self._failed = 0
@@ -198,22 +195,9 @@ class Learning:
         if self._thread is not None:
             self._thread.join(timeout)
 
-    def run(self, scope: Scope | None = None, *, force: bool = False) -> tuple[Step, ...]:
-        """Learn now, as `QueryOptimizer.learn` does.
-
-        Raises:
-            Refused: another run is under way.
-        """
-        if not self._one_at_a_time.acquire(blocking=False):
-            raise busy("Something is learned already. Ask again in a minute; GET /learning says how it stands.", 60)
-        try:
-            return self._optimizer.learn(scope, force=force)
-        finally:
-            self._one_at_a_time.release()
-
     def once(self) -> float:
         """Learn if it is due, and return the seconds until the next look. Raises nothing but `StoreClosed`."""
-        if self._optimizer.config.mode != "learned" or not self._one_at_a_time.acquire(blocking=False):
+        if self._optimizer.config.mode != "learned":
             return self._every_s
         try:
             began = self._timer()
@@ -233,8 +217,6 @@ class Learning:
             wait: float = min(self._every_s * 2**self._failed, max(LATER_S, self._every_s))
             logger.warning("Nothing was learned, and it is tried again in %.0f s: %s", wait, told(e))
             return wait
-        finally:
-            self._one_at_a_time.release()
 
     def _rest(self, _scope: Scope, _done: int, _total: int) -> None:
         """Pause between two scopes; stop the run if the server stops."""
@@ -255,22 +237,6 @@ class Learning:
 WRITES = 2  # at once: a store lets one write at a time, and the next can be made ready meanwhile
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """Settings of a server beside its limits.
-
-    Args:
-        privacy: the least strict mode of any request: `allow`, `redact` or `block`.
-        hosts: names of the server beside those of this machine, where there are no tokens.
-    """
-
-    privacy: str = "allow"
-    hosts: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_mode(self.privacy)
-
-
 @dataclass(kw_only=True)
 class Served:
     """A store that is served, with everything that its routes need.
@@ -280,7 +246,8 @@ class Served:
         optimizer: over the store; its `reload` changes the settings while requests are under way.
         tokens: the tokens of callers; `None` = anybody on this machine may ask.
         limits: of requests.
-        settings: the rest.
+        privacy: the least strict mode of any request: `allow`, `redact` or `block`.
+        hosts: names of the server beside those of this machine, where there are no tokens.
         metrics: gives the text for `/metrics` (`text() -> bytes`); `None` = no metrics.
         ready: whether requests are answered; false while the server shuts down.
     """
@@ -289,21 +256,21 @@ class Served:
     optimizer: QueryOptimizer
     tokens: Tokens | None = None
     limits: Limits = field(default_factory=Limits)
-    settings: Settings = field(default_factory=Settings)
+    privacy: str = "allow"
+    hosts: tuple[str, ...] = ()
     metrics: Any = None
     ready: bool = True
     reads: Pool = field(init=False)
     writes: Pool = field(init=False)
     health: Pool = field(init=False)
-    learns: Pool = field(init=False)
     rates: Rates = field(init=False)
     learning: Learning = field(init=False)
 
     def __post_init__(self) -> None:
         limits = self.limits
+        check_mode(self.privacy)
         self.reads = Pool("serve-read", limits.concurrency, limits.queue, limits.wait_s)
         self.writes = Pool("serve-write", min(WRITES, limits.concurrency), limits.queue, limits.wait_s)
         self.health = Pool("serve-health", 1, limits.queue, limits.wait_s)  # answers when all others are busy
-        self.learns = Pool("serve-learn", 1, limits.queue, limits.wait_s)  # may take a minute
         self.rates = Rates(limits.rate, workers=limits.workers)
         self.learning = Learning(self.optimizer)

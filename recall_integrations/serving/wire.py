@@ -37,9 +37,7 @@ RETRIES = 3
 PAUSE_S = 0.1  # before the first retry, doubled for each further one; a random half of it is left out
 BUSY = frozenset({429, 502, 503})
 AWAY = frozenset({"OVERLOADED", "TOO_MANY_REQUESTS"})
-STATUS = range(400, 600)  # of what went wrong
 TOKEN = regex(r"[!-~]+")
-Event = Callable[[str, Any], None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +50,6 @@ class Asked:
     body: Mapping[str, Any] | Callable[[float], Mapping[str, Any]] | None = None
     params: Mapping[str, str] = field(default_factory=dict)  # of the query string
     seconds: float  # time for the request, with its retries
-    events: Event | None = None  # called with each event but the last, where the reply is a stream of events
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,8 +97,8 @@ def exchange(
         pause = PAUSE_S * 2**attempt * (0.5 + 0.5 * jitter())
         if again_s is not None:
             pause += again_s
-        elif not isinstance(error, ServerUnavailable) or asked.events is not None:
-            raise error  # steps that were told of are not told of again
+        elif not isinstance(error, ServerUnavailable):
+            raise error
         if attempt == retries or clock() + pause >= until:
             raise error
 
@@ -238,23 +235,20 @@ class Wire:
     # -- sending ---------------------------------------------------------------------------------------------------
 
     def _sent(self, step: Send) -> Answer:
-        reading = Reading(step)
+        parts = []
         with self._connected().stream(**self._request(step)) as reply:
-            reading.begin(reply)
             for part in reply.iter_bytes():
-                reading.more(part)
-        return reading.answer()
+                if time.monotonic() > step.until:  # it must be whole in time, however slowly its parts come
+                    raise httpx.ReadTimeout("late")
+                parts.append(part)
+        return _answer(reply, b"".join(parts))
 
     async def _asent(self, step: Send) -> Answer:
-        reading = Reading(step)
-        async with self._aconnected().stream(**self._request(step)) as reply:
-            reading.begin(reply)
-            async for part in reply.aiter_bytes():
-                reading.more(part)
-        return reading.answer()
+        reply = await self._aconnected().request(**self._request(step))
+        return _answer(reply, reply.content)
 
     def _request(self, step: Send) -> dict[str, Any]:
-        headers, now = {"accept": "application/json, text/event-stream"}, time.monotonic()
+        headers, now = {"accept": "application/json"}, time.monotonic()
         content = step.content(now)
         if content is not None:
             headers["content-type"] = "application/json"
@@ -283,57 +277,15 @@ class Wire:
         return found
 
 
-class Reading:
-    """A reply while it comes in; it must be whole in time, however slowly its parts come."""
-
-    def __init__(self, step: Send) -> None:
-        self._step = step
-        self._status, self._streamed = 0, False
-        self._again_s: float | None = None
-        self._parts: list[bytes] = []
-        self._last: tuple[str, Any] = ("", None)
-
-    def begin(self, reply: httpx.Response) -> None:
-        self._status = reply.status_code
-        again = reply.headers.get("retry-after", "")
-        self._again_s = float(again) if again.isascii() and again.isdigit() else None
-        self._streamed = reply.headers.get("content-type", "").startswith("text/event-stream")
-
-    def more(self, part: bytes) -> None:
-        if time.monotonic() > self._step.until:
-            raise httpx.ReadTimeout("late")
-        if not self._streamed:
-            self._parts.append(part)
-            return
-        *whole, rest = b"".join([*self._parts, part]).split(b"\n\n")
-        self._parts = [rest]
-        for event in whole:
-            self._tell(event)
-
-    def answer(self) -> Answer:
-        if not self._streamed:
-            return Answer(status=self._status, again_s=self._again_s, data=_json(b"".join(self._parts)))
-        name, data = self._last
-        if name == "problem" and isinstance(data, dict):
-            status: Any = data.get("status")
-            return Answer(status=int(status) if status in STATUS else 500, again_s=None, data=data)
-        if name != "result":
-            raise httpx.RemoteProtocolError("the stream ended before its result")
-        return Answer(status=self._status, again_s=None, data=data)
-
-    def _tell(self, event: bytes) -> None:
-        lines = dict(line.partition(b": ")[::2] for line in event.split(b"\n"))
-        name = lines.get(b"event", b"").decode("utf-8", "replace")
-        self._last = name, _json(lines.get(b"data", b""))
-        if name not in ("result", "problem") and self._step.asked.events is not None:
-            self._step.asked.events(*self._last)
-
-
-def _json(body: bytes) -> Any:
+def _answer(reply: httpx.Response, body: bytes) -> Answer:
+    again = reply.headers.get("retry-after", "")
     try:
-        return json.loads(body)
+        data = json.loads(body)
     except (ValueError, RecursionError):
-        return None
+        data = None
+    return Answer(
+        status=reply.status_code, again_s=float(again) if again.isascii() and again.isdigit() else None, data=data
+    )
 
 
 def _checked(address: object) -> str:

@@ -16,7 +16,7 @@ from recall_integrations.arms.base import ArmResult
 from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import RecallConfig
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.served import Limits, Served, Settings
+from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
 from tests.quick import examples
 
@@ -161,7 +161,7 @@ async def test_with_tokens_nothing_is_said_without_one_and_nothing_of_other_scop
 
 
 async def test_the_least_privacy_of_the_server_holds(served: Served) -> None:
-    strict = Served(store=served.store, optimizer=served.optimizer, settings=Settings(privacy="redact"))
+    strict = Served(store=served.store, optimizer=served.optimizer, privacy="redact")
     async with opened(strict) as client:
         about = (await client.get("/look/about")).json()
         assert about["privacy"] == ["redact", "block"]

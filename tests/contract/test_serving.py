@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import logging
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -21,7 +20,7 @@ from recall_integrations.serving.app import create_app
 from recall_integrations.serving.models import HitReply, RecallReply
 from recall_integrations.serving.routes.experience import ExperienceReply
 from recall_integrations.serving.routes.memories import ListReply
-from recall_integrations.serving.served import Limits, Served, Settings
+from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
 
 U1, U2 = Scope("u1"), Scope("u2")
@@ -147,95 +146,6 @@ async def test_a_strict_recall_without_time_gives_what_it_has(client: httpx.Asyn
     said = problem(await client.post("/recall", json=asked), 504, "TIMEOUT")
     assert said["options"] == ["retry_with_reduced_scope", "skip_experience_path", "return_minimal"]
     assert said["details"]["retry_suggestions"] and said["stats"]["partial_results"] == len(said["result"]["hits"])
-
-
-# -- a recall while it runs --------------------------------------------------------------------------------------------
-
-
-def events(text: str) -> list[tuple[str, dict[str, Any]]]:
-    parts = [part.split("\n", 1) for part in text.strip().split("\n\n")]
-    return [(name.removeprefix("event: "), json.loads(data.removeprefix("data: "))) for name, data in parts]
-
-
-async def test_a_stream_tells_every_step_and_ends_with_the_result(client: httpx.AsyncClient) -> None:
-    asked = {"query": ASKED, "scope": "u1", "k": 2}
-    reply = await client.post("/recall/stream", json=asked)
-    assert reply.headers["content-type"].startswith("text/event-stream")
-    told = events(reply.text)
-    began = [data["name"] for name, data in told if name == "begin"]
-    assert began[0] == "parse" and began[-1] == "deliver" and {"arms", "arm.lexical", "arm.semantic"} <= set(began)
-    assert sorted(began) == sorted(data["name"] for name, data in told if name == "end")
-    assert {data["arm"] for name, data in told if name == "hits"} >= {"lexical", "semantic"}
-    assert [name for name, _ in told].count("result") == 1 and told[-1][0] == "result"
-    assert [h["id"] for h in told[-1][1]["hits"]] == [
-        h["id"] for h in (await client.post("/recall", json=asked)).json()["hits"]
-    ]
-
-
-async def test_a_stream_says_no_word_that_privacy_withholds(client: httpx.AsyncClient) -> None:
-    for mode in ("redact", "block"):
-        reply = await client.post("/recall/stream", json={"query": f"mail {MAIL}", "scope": "u1", "privacy": mode})
-        assert MAIL not in reply.text and "priya.raman" not in reply.text
-        told = events(reply.text)
-        assert told[-1][0] == "result" and all(data["inputs"] == {} for name, data in told if name == "begin")
-
-
-async def test_who_goes_away_cancels_the_recall_and_frees_its_place(optimizer: QueryOptimizer) -> None:
-    served = Served(store=optimizer.store, optimizer=optimizer)
-    cancelled = asyncio.Event()
-
-    async def forever(*_: Any, **__: Any) -> Any:
-        try:
-            await asyncio.sleep(30)
-        finally:
-            cancelled.set()
-
-    optimizer.arecall = forever  # type: ignore[method-assign, assignment]
-    try:
-        body, sent = json.dumps({"query": "deploy", "scope": "u1"}).encode(), asyncio.Queue[Any]()
-        messages = [{"type": "http.request", "body": body}, {"type": "http.disconnect"}]
-
-        async def receive() -> Any:
-            return messages.pop(0)
-
-        headers = [(b"host", b"localhost"), (b"content-type", b"application/json")]
-        headers.append((b"content-length", str(len(body)).encode()))
-        scope = {"type": "http", "method": "POST", "path": "/recall/stream", "raw_path": b"/recall/stream",
-                 "query_string": b"", "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http",
-                 "http_version": "1.1", "server": ("localhost", 80), "root_path": ""}  # fmt: skip
-        await asyncio.wait_for(create_app(served)(scope, receive, sent.put), 5)
-    finally:
-        del optimizer.arecall  # type: ignore[method-assign]
-    assert cancelled.is_set() and served.reads.active == 0
-
-
-async def test_who_reads_slowly_holds_no_place(optimizer: QueryOptimizer) -> None:
-    served = Served(store=optimizer.store, optimizer=optimizer)
-    body, go_on, begun = json.dumps({"query": ASKED, "scope": "u1"}).encode(), asyncio.Event(), asyncio.Event()
-    messages, sent = [{"type": "http.request", "body": body}], list[bytes]()
-
-    async def receive() -> Any:
-        return messages.pop() if messages else await asyncio.sleep(30)
-
-    async def send(message: Any) -> None:
-        begun.set()
-        await go_on.wait()
-        sent.append(message.get("body", b""))
-
-    headers = [(b"host", b"localhost"), (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body))]
-    scope = {"type": "http", "method": "POST", "path": "/recall/stream", "raw_path": b"/recall/stream",
-             "query_string": b"", "headers": headers, "client": ("127.0.0.1", 1), "scheme": "http",
-             "http_version": "1.1", "server": ("localhost", 80), "root_path": ""}  # fmt: skip
-    answering = asyncio.ensure_future(create_app(served)(scope, receive, send))
-    await asyncio.wait_for(begun.wait(), 5)
-    for _ in range(500):
-        if not served.reads.active:
-            break
-        await asyncio.sleep(0.01)
-    assert served.reads.active == 0 and not sent
-    go_on.set()
-    await asyncio.wait_for(answering, 5)
-    assert events(b"".join(sent).decode())[-1][0] == "result"
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -368,7 +278,6 @@ async def test_a_token_reaches_its_scope_and_no_other(optimizer: QueryOptimizer,
         problem(await client.get("/memories/x1", params={"scope": "u2"}), 403, "FORBIDDEN")
         problem(await client.get("/memories/x1"), 404, "NOT_FOUND")
         problem(await client.get("/experience/search", params={"intent": "a", "scope": "u2"}), 403, "FORBIDDEN")
-        problem(await client.post("/recall/stream", json={"query": "a", "scope": "u2"}), 403, "FORBIDDEN")
         for path, body in (("/remember", {"memory": "a"}), ("/forget", {"ids": ["m0"]})):
             problem(await client.post(path, json=body), 403, "FORBIDDEN")  # it may only read
         problem(await client.get("/metrics"), 403, "FORBIDDEN")
@@ -406,8 +315,8 @@ async def test_without_a_token_there_is_only_what_says_nothing(optimizer: QueryO
 
 async def test_a_request_may_only_be_stricter(optimizer: QueryOptimizer, tokens: Tokens) -> None:
     made, _ = tokens.add(scopes=["u1"], privacy="redact")
-    served = Served(store=optimizer.store, optimizer=optimizer, tokens=tokens, settings=Settings(privacy="allow"))
-    floor = replace(served, tokens=None, settings=Settings(privacy="redact"))
+    served = Served(store=optimizer.store, optimizer=optimizer, tokens=tokens, privacy="allow")
+    floor = replace(served, tokens=None, privacy="redact")
     asked = {"query": f"mail {MAIL}", "scope": "u1"}
     for one, headers in ((served, bearer(made)), (floor, {})):
         async with asking(one, **headers) as client:

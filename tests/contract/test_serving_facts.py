@@ -14,7 +14,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.models import RecallReply
 from recall_integrations.serving.routes.memories import FactsReply
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
 
 U1, U2 = Scope("u1"), Scope("u2")
@@ -100,7 +100,7 @@ async def test_what_cannot_be_used_is_said(client: httpx.AsyncClient, wrong: dic
 
 
 async def test_nothing_goes_out_that_may_not_be_seen(served: Served) -> None:
-    floor = Served(store=served.store, optimizer=served.optimizer, settings=Settings(privacy="redact"))
+    floor = Served(store=served.store, optimizer=served.optimizer, privacy="redact")
     async with asking(floor) as client:
         asked = {"scope": "u1", "history": "true"}
         reply = await client.get("/facts", params=asked)

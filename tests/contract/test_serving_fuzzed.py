@@ -14,7 +14,7 @@ from schemathesis.specs.openapi import checks
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Served
 
 EXAMPLES = 3  # of each operation
 HOST = "testserver"  # as the ASGI client of schemathesis calls itself
@@ -28,7 +28,7 @@ NOT_HELD = [checks.positive_data_acceptance, not_a_server_error]
 def api() -> Iterator[Any]:
     with MemoryStore.open() as store:
         store.remember_many([Memory(text="The deploy is on Friday", id="m1", actor="Priya")], scope=Scope("u1"))
-        served = Served(store=store, optimizer=QueryOptimizer(store), settings=Settings(hosts=(HOST,)))
+        served = Served(store=store, optimizer=QueryOptimizer(store), hosts=(HOST,))
         app = create_app(served)
         yield schemathesis.openapi.from_asgi("/openapi.json", app)
 

@@ -38,11 +38,9 @@ ELSEWHERE = {
 NOT_RUN = {
     ("recall", "bench"): "takes labelled questions, or an hour; tests/unit/benchmarks and tests/unit/evaluation run it",
     ("recall", "eval"): "takes labelled questions; tests/unit/evaluation runs it",
-    ("recall", "ab"): "takes labelled questions; tests/unit/evaluation runs it",
     ("recall", "mcp"): "serves until it is stopped; tests/integration/test_mcp.py runs it",
     ("recall", "serve"): "serves until it is stopped; tests of serving run it",
     ("recall", "look"): "serves until it is stopped; test_page.py looks at the page",
-    ("recall", "learn", "diff"): "needs a version, which takes weeks of feedback; tests/unit/console runs it",
     ("recall", "learn", "rollback"): "needs a version, too",
     ("recall", "learn", "promote"): "needs a version, too",
     ("recall", "db", "isolate"): "takes a role of the server; test_row_level_security.py runs it",

@@ -1,4 +1,4 @@
-"""Nothing that a privacy mode withholds comes out over HTTP: in a reply, an event of a stream, a header or a log."""
+"""Nothing that a privacy mode withholds comes out over HTTP: in a reply, a header or a log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.served import Served, Settings
+from recall_integrations.serving.served import Served
 from tests.property.test_zero_leak import KINDS, PLACES, QUERIES, Planted, Records, Ways, planted, recognised
 
 
@@ -37,7 +37,6 @@ async def told(ways: Ways, client: httpx.AsyncClient, items: list[Planted], aske
         body = {"query": query, "k": 4, "context": 1, "highlights": True, **asked}
         tell("/recall", await client.post("/recall", json=body))
         if number % 3 == 0:
-            tell("/recall/stream", await client.post("/recall/stream", json=body))
             late = await client.post("/recall", json=body | {"time_budget_ms": 0.01, "strict": True})
             tell("/recall, late", late)
         tell("/experience/search", await client.get("/experience/search", params={"intent": query, **mode}))
@@ -60,7 +59,7 @@ async def test_nothing_that_is_withheld_leaves_the_server(mode: str, whose: str)
             if item.place == "alias":
                 store.add_entity("Harbour Office", aliases=[item.value])
         floor = mode if whose == "the server's" else "allow"
-        served = Served(store=store, optimizer=QueryOptimizer(store), settings=Settings(privacy=floor))
+        served = Served(store=store, optimizer=QueryOptimizer(store), privacy=floor)
         transport = httpx.ASGITransport(create_app(served))
         root.addHandler(records)
         logging.getLogger("recall_integrations").setLevel(logging.DEBUG)

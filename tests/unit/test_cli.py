@@ -121,7 +121,7 @@ def test_search_shows_plan_hits_and_reasons(store: Path, recall: Recall) -> None
 
 
 def test_explain_shows_rules_arms_and_contributions(store: Path, recall: Recall) -> None:
-    text = recall("search", store, "What's my badge number?", "--explain").stdout
+    text = recall("explain", store, "What's my badge number?").stdout
     shown = ("specificity", "rarity", "precise", "exploratory", "pass: chosen", "lexical #1", "at most", "all together")
     for words in shown:
         assert words in text
@@ -301,15 +301,6 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
     assert result.exit_code == 0 and "..." not in result.stdout.split("Commands:")[-1].replace("]...", "")
 
 
-def test_the_demonstration_names_its_languages(recall: Recall) -> None:
-    from recall_integrations.console.demo import LANGUAGES
-
-    result = recall("demo", "--language", "xx")
-    assert result.exit_code == 1
-    assert f"'xx'. Choose one of: {', '.join(LANGUAGES)}." in result.stderr
-    assert all(code in recall("demo", "--help").stdout for code in LANGUAGES)
-
-
 # -- doctor ------------------------------------------------------------------------------------------------------------
 
 
@@ -334,7 +325,7 @@ def test_the_doctor_of_what_is_no_store(tmp_path: Path, recall: Recall) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [("search",), ("search", "--explain"), ("explain",), ("explain", "--no-search")])
+@pytest.mark.parametrize("command", [("search",), ("explain",), ("explain", "--no-search")])
 @pytest.mark.parametrize("form", [(), ("--json",)])
 @pytest.mark.parametrize("mode", ["redact", "block"])
 def test_what_may_not_be_seen_is_not_printed(

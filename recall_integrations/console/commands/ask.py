@@ -30,13 +30,7 @@ if TYPE_CHECKING:
 
 
 @click.command("demo")
-@click.option(
-    "--language",
-    metavar="CODE",
-    default="en",
-    help="Which language memories and questions are in: de, en, es or zh. Everything else is shown in English.",
-)
-def demo(language: str) -> None:
+def demo() -> None:
     """Ask six questions of a small built-in store.
 
     They are of six kinds, and it is shown how each is answered.
@@ -45,7 +39,7 @@ def demo(language: str) -> None:
     """
     from recall_integrations.console.demo import run_demo
 
-    run_demo(console(), language)
+    run_demo(console())
 
 
 @click.command("search")
@@ -56,15 +50,10 @@ def demo(language: str) -> None:
     "--also", metavar="SCOPE", multiple=True, help="Another scope to look in, for one ranking of all; may be repeated."
 )
 @recall_options(k=5)
-@click.option(
-    "--explain", is_flag=True, help="Show the parsed query, the rules tried, the arms, and what made each score."
-)
 @AS_JSON
 @opened
-def search(
-    opening: Opening, query: str, also: tuple[str, ...], asked: dict[str, Any], explain: bool, as_json: bool
-) -> None:
-    """Find the memories in STORE that answer QUERY.
+def search(opening: Opening, query: str, also: tuple[str, ...], asked: dict[str, Any], as_json: bool) -> None:
+    """Find the memories in STORE that answer QUERY. `recall explain` says why.
 
     \b
     --json prints one object; keys are only ever added (format is 1):
@@ -101,11 +90,7 @@ def search(
         where = opening.where(optimizer.store)
         scopes = [where, *(find_scope(one, optimizer.store.scopes()) for one in also)]
         result = optimizer.recall(query, **asked, **({"scopes": scopes} if also else {"scope": where}))
-    tell(
-        as_json,
-        result_data(result, where, asked["k"]),
-        lambda on: rendering.show_result(on, result, where, explain=explain, config=opening.config),
-    )
+    tell(as_json, result_data(result, where, asked["k"]), lambda on: rendering.show_result(on, result, where))
 
 
 @click.command("explain")
@@ -120,7 +105,8 @@ def explain(opening: Opening, query: str, asked: dict[str, Any], no_search: bool
     """Show how QUERY is understood and what is done about it.
 
     Its words are marked by the part they play; then come what they were read as, the features, the rules in the order
-    they are tried, the arms with their weights, and the best hits.
+    they are tried, the arms with their weights, and the best hits with what
+    made each score.
 
     \b
     --json prints one object; keys are only ever added (format is 1). It has

@@ -104,7 +104,7 @@ def learn(ctx: click.Context, store: Place) -> None:
     \b
     recall learn STORE status
     recall learn STORE run
-    recall learn STORE diff rules v1 --scope u1
+    recall learn STORE promote v1 --scope u1
     recall learn STORE rollback --scope u1
     """
     ctx.obj = store
@@ -197,25 +197,3 @@ def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
     undo = _again(opening.place, where, f"promote {state.events[-1].version}" if version is None else "rollback")
     data = {"scope": scope_text(where), **state_data(state)}
     tell(as_json, data, lambda on: show_state(on, where, state, undo, config=opening.config))
-
-
-@learn.command("diff")
-@click.argument("old")
-@click.argument("new")
-@SCOPE
-@AS_JSON
-@opened
-def diff(opening: Opening, old: str, new: str, as_json: bool) -> None:
-    """What is otherwise in version NEW than in OLD; `rules` is none.
-
-    Weights of features are steps from the shipped ones, weights of arms
-    factors; the largest first.
-    """
-    from recall_integrations.console.learning import show_difference
-
-    with opening.optimizer() as optimizer:
-        where = opening.where(optimizer.store)
-        rows = list(optimizer.learner().diff(old, new, where))
-    changes = [{"what": what, "before": before, "after": after} for what, before, after in rows]
-    data = {"scope": scope_text(where), "old": old, "new": new, "changes": changes}
-    tell(as_json, data, lambda on: show_difference(on, rows, old, new, _again(opening.place, where, "rollback")))

@@ -10,12 +10,10 @@ import click
 
 from recall_integrations.console.commands.shared import (
     AS_JSON,
-    CONFIG,
     EMBEDDING,
     STORE,
     named_progress,
     number_of,
-    settings,
     steps,
     tell,
 )
@@ -202,22 +200,8 @@ SHOWN = 10  # differences
 @click.argument("target", type=PLACE)
 @click.option("--verify-only", is_flag=True, help="Bring nothing; compare what is at both places.")
 @click.option("--no-verify", is_flag=True, help="Compare nothing afterwards.")
-@click.option(
-    "--sample", type=click.IntRange(min=0), default=20, metavar="N", help="Questions that are asked at both places."
-)
-@CONFIG
-@EMBEDDING
 @click.pass_context
-def move(
-    ctx: click.Context,
-    source: Place,
-    target: Place,
-    verify_only: bool,
-    no_verify: bool,
-    sample: int,
-    config_path: str | None,
-    embedding: str | None,
-) -> None:
+def move(ctx: click.Context, source: Place, target: Place, verify_only: bool, no_verify: bool) -> None:
     """Bring the store at SOURCE to TARGET, and compare both.
 
     Each is a directory or the address of a database. SOURCE stays as it is, and
@@ -234,14 +218,13 @@ def move(
     from recall_integrations.evaluation.moved import verify
 
     check_store(source)
-    given = settings(config_path)
     if not verify_only:
         _bring(source, target)
     if no_verify:
         return
     check_store(target)
     with named_progress() as show:
-        found = verify(opens(source), opens(target), sample=sample, embedding=embedding, config=given, progress=show)
+        found = verify(opens(source), opens(target), progress=show)
     _tell(found)
     if found.differences:
         ctx.exit(1)
@@ -268,9 +251,4 @@ def _tell(found: Verified) -> None:
         click.echo(f"And {len(found.differences) - SHOWN:,} more.", err=True)
     written = f"; {number_of(found.written, 'scope')} written to since, and left out" if found.written else ""
     same = "The same at both places" if not found.differences else "Compared"
-    compared = (
-        f"{number_of(found.rows, 'row')} of {number_of(found.scopes, 'scope')}, {number_of(found.recalls, 'recall')}"
-    )
-    click.echo(f"{same}: {compared}{written}.")
-    if found.not_asked:
-        click.echo(f"No questions were asked: {found.not_asked}", err=True)
+    click.echo(f"{same}: {number_of(found.rows, 'row')} of {number_of(found.scopes, 'scope')}{written}.")

@@ -1,4 +1,4 @@
-"""`recall eval`, `ab` and `bench`: is it good on one's own data, and what would be better?"""
+"""`recall eval` and `bench`: is it good on one's own data, and what would be better?"""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ import click
 
 from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.console.commands.shared import (
-    EMBEDDING,
     STORE,
     console,
     k_option,
@@ -24,25 +23,15 @@ from recall_integrations.console.commands.shared import (
     number_of,
     opened,
     seed_option,
-    settings,
 )
-from recall_integrations.console.opening import Opening, Place, given
+from recall_integrations.console.opening import Opening, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 from recall_integrations.store.clock import utc_now
 
 if TYPE_CHECKING:
-    from recall_integrations.config import RecallConfig
+    from recall_integrations.evaluation.comparison import Comparison
+    from recall_integrations.evaluation.evaluation import Evaluation
 
-
-QUESTIONS_SCOPE = click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
-QUESTIONS_NOW = click.option(
-    "--now", metavar="TIME", help="The present of questions without a time: ISO 8601. Default: the clock."
-)
-JSON = click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for standard output.")
-RERANKER = click.option(
-    "--reranker", metavar="NAME", help="Cross-encoder (name or path), or module:function (query, texts) -> scores."
-)
-LLM = click.option("--llm", metavar="MODULE:NAME", help="A function from a prompt to an answer, or a framework's LLM.")
 
 EVAL_HELP = """How good recalls are on your own questions.
 
@@ -62,6 +51,8 @@ All but the first two are optional; other keys are ignored.
 
 --make FILE begins such a file: memories drawn from the store, for each of which you write a question; or with --log,
 your users' queries with what was found for each, of which you mark what is right.
+
+Which configuration is better? Ask twice, --json before.json with the one, --against before.json with the other.
 """
 
 
@@ -73,14 +64,20 @@ your users' queries with what was found for each, of which you mark what is righ
               help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
 @click.option("--count", default=50, type=click.IntRange(min=1), help="With --make: lines at most.")
 @k_option(5)
-@QUESTIONS_SCOPE
-@QUESTIONS_NOW
+@click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
+@click.option("--now", metavar="TIME", help="The present of questions without a time: ISO 8601. Default: the clock.")
 @click.option("--worst", default=10, type=click.IntRange(min=0), help="Questions that are described.")
 @click.option("--texts/--no-texts", default=True, help="Whether the report holds texts, or ids only.")
-@RERANKER
-@LLM
+@click.option("--reranker", metavar="NAME", help="Cross-encoder (name or path), or module:function (query, texts) -> "
+              "scores.")  # fmt: skip
+@click.option("--llm", metavar="MODULE:NAME", help="A function from a prompt to an answer, or a framework's LLM.")
+@click.option("--judge", metavar="NAME", help="Cross-encoder, or module:function, that says which hits are relevant; "
+              "QUERIES need no labels then.")  # fmt: skip
+@click.option("--threshold", type=float, help="Score of the judge from which a memory is relevant.")
+@click.option("--against", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
+              help="Report of an earlier --json: what has changed since, with intervals.")  # fmt: skip
 @seed_option("Of the intervals, and of what --make draws.")
-@JSON
+@click.option("--json", "json_path", metavar="FILE", help="Write the report as JSON; - for standard output.")
 @opened
 def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: Any) -> None:
     """How good recalls are; the help is `EVAL_HELP`."""
@@ -117,114 +114,38 @@ def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
+    from recall_integrations.evaluation.comparison import compare, read_report
     from recall_integrations.evaluation.evaluation import evaluate
-    from recall_integrations.evaluation.reports import of_evaluation
+    from recall_integrations.evaluation.reports import checked_output
 
-    checked_json(options)
+    path = options["json_path"]
+    checked_output(None if path == "-" else path)  # before the long run
+    before = None if options["against"] is None else read_report(options["against"])
     models = {"reranker": given(options["reranker"]), "llm": given(options["llm"], "--llm")}
     with opening.optimizer(**models) as optimizer, named_progress() as show:
         found = evaluate(
             optimizer, queries, k=options["k"], scope=opening.scope, now=moment(options["now"]),
-            worst=options["worst"], texts=options["texts"], seed=options["seed"], progress=show,
+            worst=options["worst"], texts=options["texts"], judge=given(options["judge"]),
+            threshold=options["threshold"], seed=options["seed"], progress=show,
         )  # fmt: skip
-    written(found, of_evaluation(found), options)
+    _written(found, None if before is None else compare(before, found, options["seed"]), path)
 
 
-AB_HELP = """Which configuration is better on your own questions.
+def _written(found: Evaluation, against: Comparison | None, path: str | None) -> None:
+    """Show a report, and write it where that was asked for."""
+    from recall_integrations.evaluation.reports import of_comparison, of_evaluation
 
-Asks each question of every configuration in turn and compares them on the same questions, with intervals. QUERIES as
-for eval.
-
-\b
-A  plain: neither reranked nor read in other words
-B  reranker: A with --reranker
-C  expansion: A with the spelling corrected, and with --llm asked for
-   other words where the query is vague and the first answer not sure
-D  both
-
-Or your own: --config name=FILE, twice or more; the first is what the others are compared with. What there is nothing
-for is left out, with a line that says so.
-
-Relevant is what the labels say, or with --judge what a cross-encoder says of all that came back (-10 and above for
-ms-marco-MiniLM-L-6-v2; --threshold for others); then queries need no labels. A warning says where a threshold on the
-cosine would have made the result look better than it is.
-"""
-
-
-@click.command("ab", help=AB_HELP)
-@STORE
-@click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path))
-@click.option("--config", "configs", multiple=True, metavar="[NAME=]FILE",
-              help="With a name: one of your own. Without: the base of A to D.")  # fmt: skip
-@RERANKER
-@LLM
-@click.option("--judge", metavar="NAME", help="Cross-encoder, or module:function, that says what is relevant.")
-@click.option("--threshold", type=float, help="Score of the judge from which a memory is relevant.")
-@click.option("--cosine", default=0.45, type=click.FloatRange(-1, 1),
-              help="Threshold on the cosine that is looked at.")  # fmt: skip
-@k_option(5)
-@QUESTIONS_SCOPE
-@QUESTIONS_NOW
-@seed_option("Of the intervals.")
-@JSON
-@EMBEDDING
-def ab(store: Place, queries: Path, configs: tuple[str, ...], **options: Any) -> None:
-    """Which configuration is better; the help is `AB_HELP`."""
-    from recall_integrations.config import checked_config
-    from recall_integrations.evaluation.comparison import compare
-    from recall_integrations.evaluation.reports import of_comparison
-
-    checked_json(options)
-    base, own = _configurations(configs)
-    reranker, judge, llm = given(options["reranker"]), given(options["judge"]), given(options["llm"], "--llm")
-    opening = Opening(place=store, config=checked_config(base), embedding=options["embedding"])
-    with opening.store() as source, named_progress() as show:
-        found = compare(
-            source, queries, configurations=own or None, reranker=reranker, llm=llm, judge=judge,
-            threshold=options["threshold"], k=options["k"], scope=options["scope"], now=moment(options["now"]),
-            config=base, cosine=options["cosine"], seed=options["seed"], progress=show,
-        )  # fmt: skip
-    written(found, of_comparison(found), options)
-
-
-def _configurations(given: tuple[str, ...]) -> tuple[RecallConfig | None, dict[str, RecallConfig]]:
-    """Read the base of A to D, or a user's own configurations by name."""
-    named: dict[str, RecallConfig] = {}
-    base: RecallConfig | None = None
-    for text in given:
-        name, sign, path = text.partition("=")
-        found = settings(path if sign else text)
-        if sign and found is not None and name and name not in named:
-            named[name] = found
-        elif sign or base is not None:
-            raise InvalidArgument(f"--config {text!r}: give each configuration a name of its own, NAME=FILE.")
-        else:
-            base = found
-    if base is not None and named:
-        raise InvalidArgument("--config FILE is the base of A to D. Give every FILE a name to compare your own.")
-    return base, named
-
-
-def checked_json(options: dict[str, Any]) -> None:
-    """Refuse a report that cannot be written, before the long run."""
-    from recall_integrations.evaluation.reports import checked_output
-
-    checked_output(None if options["json_path"] == "-" else options["json_path"])
-
-
-def written(found: Any, parts: list[Any], options: dict[str, Any]) -> None:
-    """Show a report, and write what was asked for."""
-    path = options["json_path"]
+    text = found.to_json(**({} if against is None else {"against": against.as_dict()}))
     if path == "-":
-        click.echo(found.to_json())
+        click.echo(text)
         return
     terminal = console()
-    for part in parts:
+    for part in [*of_evaluation(found), *([] if against is None else of_comparison(against))]:
         terminal.print(part)
     if path is None:
         return
     try:
-        Path(path).write_text(found.to_json(), encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8")
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
     click.echo(f"Report written to {line(path)}")

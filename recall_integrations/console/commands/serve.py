@@ -93,7 +93,7 @@ def serve(
     """
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.serving import start
-    from recall_integrations.serving.served import Limits, Served, Settings
+    from recall_integrations.serving.served import Limits, Served
     from recall_integrations.serving.tokens import Tokens
 
     start.check_installed()
@@ -114,7 +114,7 @@ def serve(
         metrics = start.metrics_of(memories)
         observers = list(filter(None, (metrics, start.tracing_if_there())))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
-        rest: dict[str, Any] = {"settings": Settings(privacy=options["privacy"]), "metrics": metrics}
+        rest: dict[str, Any] = {"privacy": options["privacy"], "metrics": metrics}
         served = Served(store=memories, optimizer=optimizer, tokens=known, limits=limits, **rest)
         if options["warm"]:
             _warm(memories)

@@ -81,8 +81,8 @@ def test_schema_and_example() -> None:
 
 
 def test_every_command_that_opens_a_store_takes_the_file() -> None:
-    # The demo has a store of its own; doctor and db read no settings; tokens are in a file.
-    without = {"demo", "doctor", "db", "config", "bench", "token"}
+    # The demo has a store of its own; doctor, db and move read no settings; tokens are in a file.
+    without = {"demo", "doctor", "db", "move", "config", "bench", "token"}
     for name, command in main.commands.items():
         if name in without:
             continue

@@ -4,16 +4,13 @@ import io
 import re
 from collections.abc import Iterator
 from contextlib import ExitStack
-from importlib import resources
 
 import pytest
-import yaml
 from rich.console import Console
 
 from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import (
     CHANGES,
-    LANGUAGES,
     QUERIES,
     SCORE_MIN,
     DemoQuery,
@@ -22,9 +19,10 @@ from recall_integrations.console.demo import (
     notes_optimizer,
     run_demo,
 )
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import RecallResult
+from tests.told_elsewhere import LANGUAGES as OTHERS
+from tests.told_elsewhere import content, told_in
 
 
 @pytest.fixture(scope="module")
@@ -116,7 +114,6 @@ def test_what_changed_is_said_of_both_notes(notes: QueryOptimizer) -> None:
 
 # -- other languages ---------------------------------------------------------------------------------------------------
 
-OTHERS = tuple(code for code in LANGUAGES if code != "en")
 TOLD = [(code, number) for code in OTHERS for number in range(len(QUERIES))]
 # The same reading gives the same plan, with two exceptions: pairs of characters are rarer than words, so a short
 # question in Chinese passes the threshold of a rare one.
@@ -126,18 +123,18 @@ OTHER_PLANS = {("zh", 3): "precision", ("zh", 5): "precision"}
 @pytest.fixture(scope="module")
 def optimizers() -> Iterator[dict[str, QueryOptimizer]]:
     with ExitStack() as stack:
-        yield {code: stack.enter_context(demo_optimizer(code)) for code in OTHERS}
+        yield {code: stack.enter_context(demo_optimizer(told_in(code))) for code in OTHERS}
 
 
 def test_german_spanish_and_chinese_are_told() -> None:
-    assert {"de", "en", "es", "zh"} <= set(LANGUAGES)
+    assert {"de", "es", "zh"} <= set(OTHERS)
 
 
 @pytest.mark.parametrize(("code", "number"), TOLD)
 def test_the_same_memory_comes_first_in_every_language(
     optimizer: QueryOptimizer, optimizers: dict[str, QueryOptimizer], code: str, number: int
 ) -> None:
-    in_english, query = ask(optimizer, QUERIES[number]), demo_texts(code).queries[number]
+    in_english, query = ask(optimizer, QUERIES[number]), told_in(code).queries[number]
     result = ask(optimizers[code], query)
     first = result.hits[0].memory.id
     assert result.query.language == code
@@ -152,7 +149,7 @@ def test_a_question_is_read_alike_in_every_language(
     optimizer: QueryOptimizer, optimizers: dict[str, QueryOptimizer], code: str, number: int
 ) -> None:
     in_english = ask(optimizer, QUERIES[number])
-    result = ask(optimizers[code], demo_texts(code).queries[number])
+    result = ask(optimizers[code], told_in(code).queries[number])
     assert result.plan.name == OTHER_PLANS.get((code, number), in_english.plan.name)
     mine, english = result.query.temporal_window, in_english.query.temporal_window
     assert (mine and (mine.start, mine.end)) == (english and (english.start, english.end))
@@ -161,7 +158,7 @@ def test_a_question_is_read_alike_in_every_language(
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryOptimizer], code: str) -> None:
-    queries = {q.plan: q for q in demo_texts(code).queries}
+    queries = {q.plan: q for q in told_in(code).queries}
     days = [hit.memory.id for hit in ask(optimizers[code], queries["temporal"], k=2).hits]
     assert set(days) <= set(queries["temporal"].first)
     assert "kestrel-sam" not in {hit.memory.id for hit in ask(optimizers[code], queries["balanced"]).hits}
@@ -170,7 +167,7 @@ def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryO
 @pytest.mark.parametrize("code", OTHERS)
 def test_only_texts_and_names_differ(code: str) -> None:
     assert len(demo_texts().memories) > 10
-    for own, english in zip(demo_texts(code).memories, demo_texts().memories, strict=True):
+    for own, english in zip(told_in(code).memories, demo_texts().memories, strict=True):
         assert (own.id, own.type, own.event_at, own.created_at) == (
             english.id, english.type, english.event_at, english.created_at,
         )  # fmt: skip
@@ -180,28 +177,6 @@ def test_only_texts_and_names_differ(code: str) -> None:
 
 @pytest.mark.parametrize("code", OTHERS)
 def test_every_text_of_a_file_is_used(code: str) -> None:
-    file = resources.files("recall_integrations.console") / "demo_texts" / f"{code}.yaml"
-    content = yaml.safe_load(file.read_text(encoding="utf-8"))
-    assert list(content["memories"]) == [m.id for m in demo_texts().memories]
+    assert list(content(code)["memories"]) == [m.id for m in demo_texts().memories]
     known = {e for m in demo_texts().memories for e in m.entities} | set(demo_texts().aliases)
-    assert set(content["names"]) <= known
-
-
-def test_english_is_as_it_was() -> None:
-    told = demo_texts("en")
-    assert (told.memories, told.queries, told.aliases) == (demo_texts().memories, QUERIES, demo_texts().aliases)
-
-
-def test_another_language_is_shown_with_its_name() -> None:
-    out = io.StringIO()
-    run_demo(Console(file=out, width=80, highlight=False, markup=False, emoji=False), "zh")
-    text = out.getvalue()
-    assert "81 memories in Chinese" in text
-    for query in demo_texts("zh").queries:
-        assert query.text in text
-
-
-@pytest.mark.parametrize("code", ["fr", "", "DE", "../de"])
-def test_an_unknown_language_is_refused_with_those_there_are(code: str) -> None:
-    with pytest.raises(InvalidArgument, match=f"{re.escape(repr(code))}.*de, en, es, zh"):
-        demo_texts(code)
+    assert set(content(code)["names"]) <= known

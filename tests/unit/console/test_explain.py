@@ -17,7 +17,6 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer
 from recall_integrations.console.explain import asked_arms, explain, show_query
-from recall_integrations.console.rendering import show_result
 from recall_integrations.delivery.as_data import dumps, explanation_data, result_data
 from recall_integrations.delivery.highlights import Mark, marks
 from recall_integrations.optimizer import QueryOptimizer
@@ -177,7 +176,7 @@ def test_the_user_is_named_but_is_no_find() -> None:
     assert "Henrietta, who asks" in line_of(shown(parsed), "user")
     assert "\nentity  " not in shown(parsed)
     target = console()
-    show_result(target, RecallResult(hits=(), query=parsed, plan=make_plan(parsed, CONFIG)), Scope(), explain=True)
+    explain(target, RecallResult(hits=(), query=parsed, plan=make_plan(parsed, CONFIG)))
     assert not any(line.startswith("names") for line in text_of(target).splitlines())
     assert "Henrietta" in line_of(text_of(target), "user")
 
@@ -187,7 +186,7 @@ def test_whose_words_are_asked_for_is_shown() -> None:
     assert "asks what the assistant said, strength 0.90" in line_of(shown(parsed), "role")
     assert "asks what" not in shown(ParsedQuery(original="x", now=NOW))
     target, plan = console(), make_plan(parsed, CONFIG)
-    show_result(target, RecallResult(hits=(), query=parsed, plan=plan), Scope(), explain=True)
+    explain(target, RecallResult(hits=(), query=parsed, plan=plan))
     assert "asks what the assistant said" in line_of(text_of(target), "role")
     found = explanation_data(parsed, plan, Scope(), asked=())["parsed"]
     assert (found["asked_role"], found["asked_role_strength"]) == ("assistant", 0.9)
@@ -287,9 +286,11 @@ def test_an_arm_that_failed_is_named(result: RecallResult) -> None:
     assert "timeout" in line_of(section(text, "arms"), "graph") and "left out: graph (timeout): too late" in text
 
 
-def test_each_hit_is_one_line(result: RecallResult) -> None:
-    rows = [line for line in section(shown(result), "best 3").splitlines() if line.strip()]
-    assert [row.split()[:2] for row in rows] == [[str(i), f"{h.score:.2f}"] for i, h in enumerate(result.hits, 1)]
+def test_each_hit_has_its_place_and_score(result: RecallResult) -> None:
+    rows = [line.split()[:2] for line in shown(result).partition("best 3")[2].splitlines() if line.strip()]
+    assert [row for row in rows if row[0].isdigit()] == [
+        [str(i), f"{h.score:.2f}"] for i, h in enumerate(result.hits, 1)
+    ]
     assert "Nothing found." in shown(replace(result, hits=()))
 
 
@@ -411,10 +412,9 @@ def test_json_without_a_search(result: RecallResult) -> None:
 def test_what_moved_a_hit_is_below_it(result: RecallResult) -> None:
     negation = Contribution(source="negation", score=0.8, added=-2.1)
     first = replace(result.hits[0], contributions=(negation,))
-    text = shown(replace(result, hits=(first,)))
-    assert "moved: negation -2.100" in text
+    assert "negation 0.8 → -2.100" in shown(replace(result, hits=(first,)))
     still = replace(first, contributions=(replace(negation, added=0.0),))
-    assert "moved: " not in shown(replace(result, hits=(still,)))
+    assert "negation 0.8" not in shown(replace(result, hits=(still,)))
 
 
 def test_the_time_of_the_whole_recall_is_not_that_of_the_arms(result: RecallResult) -> None:

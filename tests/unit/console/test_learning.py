@@ -157,25 +157,9 @@ def test_only_mode_learned_answers_by_a_version(versions: Path, recall: Recall, 
     assert "answered by" not in ok(recall("search", versions, ASKED, "--scope", "u1"))
 
 
-def test_diff_shows_what_is_otherwise_the_largest_first(versions: Path, recall: Recall) -> None:
-    one, other = learnable()[:2]
-    changes = json.loads(ok(recall("learn", versions, "diff", "v1", "v2", "--scope", "u1", "--json")))["changes"]
-    assert [c["what"] for c in changes] == [
-        f"steps.{other}",
-        f"steps.{one}",
-        "arms.graph",
-        "plans.plain, vague, short",
-    ]
-    shown = ok(recall("learn", versions, "diff", "rules", "v2", "--scope", "u1"))
-    assert f"weight of {other} 0.000 -0.500 -0.500" in shown and "rollback --scope u1/-/-" in shown
-    assert "plan for plain, vague, short rules precise" in shown
-    assert ok(recall("learn", versions, "diff", "v1", "v1", "--scope", "u1")) == "v1 and v1 are the same."
-
-
 def test_what_cannot_be_done_is_told(versions: Path, recall: Recall, tmp_path: Path) -> None:
     failed(recall("learn", versions, "promote", "v9", "--scope", "u1"), "v9", "v1, v2")
     failed(recall("learn", versions, "rollback", "--scope", "u1"), "Rules serve already")
-    failed(recall("learn", versions, "diff", "v1", "nothing", "--scope", "u1"), "nothing")
     failed(recall("learn", tmp_path / "none", "status"), "There is no store")
 
 

@@ -65,7 +65,7 @@ def test_how_many_hits_is_said_with_one_dash_or_two() -> None:
 
 
 def test_long_commands_can_be_quiet() -> None:
-    for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval", "ab"):
+    for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval"):
         assert any("--quiet" in option.opts for option in main.commands[name].params), name
 
 

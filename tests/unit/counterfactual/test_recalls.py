@@ -47,7 +47,7 @@ def of_ones_own(optimizer: QueryOptimizer) -> QueryOptimizer:
     return QueryOptimizer(optimizer.store, arms=[spec], clock=lambda: demo_data.NOW)
 
 
-@pytest.mark.parametrize("query", [query.text for query in demo_texts("en").queries])
+@pytest.mark.parametrize("query", [query.text for query in demo_texts().queries])
 def test_the_whole_is_what_a_recall_gives(optimizer: QueryOptimizer, query: str) -> None:
     plain = optimizer.recall(query, k=5, scope=SCOPE)
     found = counterfactuals(optimizer, query, k=5, scope=SCOPE, leave_out=[])

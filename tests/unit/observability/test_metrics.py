@@ -255,15 +255,6 @@ def test_a_store_that_cannot_be_read_costs_its_numbers_only() -> None:
         metrics.watch(object())  # type: ignore[arg-type]
 
 
-def test_ndcg_is_absent_until_it_is_set() -> None:
-    metrics = Metrics()
-    metrics.set_ndcg("temporal", 0.625)
-    assert values(metrics)["recall_ndcg_by_plan{plan=temporal}"] == 0.625
-    for plan, value in (("temporal", 1.5), ("nothing", 0.5), ("temporal", float("nan"))):
-        with pytest.raises(errors.InvalidArgument):
-            metrics.set_ndcg(plan, value)
-
-
 def test_each_has_a_registry_of_its_own_or_says_what_is_wrong() -> None:
     shared = CollectorRegistry()
     Metrics(), Metrics(), Metrics(shared)

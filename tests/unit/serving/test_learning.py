@@ -67,20 +67,6 @@ def test_what_raises_is_logged_without_its_words_and_tried_again_later(caplog: p
     assert looks.once() == 60.0 and optimizer.learned == 1
 
 
-def test_two_never_learn_at_once() -> None:
-    optimizer = Optimizer()
-    looks = job(optimizer)
-
-    def learn(*_given: Any, **_more: Any) -> tuple[()]:
-        with pytest.raises(Exception, match="learned already"):
-            looks.run()
-        assert looks.once() == 60.0
-        return ()
-
-    optimizer.learn = learn  # type: ignore[method-assign]
-    assert looks.run() == ()
-
-
 def test_it_ends_between_two_scopes_when_the_server_does() -> None:
     optimizer = Optimizer(scopes=10_000)
     looks = job(optimizer, every_s=0.01)

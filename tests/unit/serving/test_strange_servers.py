@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import httpx
@@ -14,7 +14,6 @@ from recall_integrations.serving import RecallClient
 
 ASKING: dict[str, Callable[[RecallClient], Any]] = {
     "recall": lambda client: client.optimizer.recall("x"),
-    "watched": lambda client: client.optimizer.recall("x", watch=Looking()),
     "remember": lambda client: client.remember("tea"),
     "forget": lambda client: client.forget("m1"),
     "forget user": lambda client: client.forget(user_id="u1"),
@@ -30,17 +29,8 @@ REPLIES: tuple[Any, ...] = (
 )  # fmt: skip
 
 
-class Looking:
-    """Looks on, and says nothing."""
-
-    def begin(self, name: str, inputs: Mapping[str, Any]) -> Looking:
-        return self
-
-    def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None: ...
-
-
-def client_of(body: bytes, kind: str = "application/json") -> RecallClient:
-    reply = httpx.MockTransport(lambda _request: httpx.Response(200, content=body, headers={"content-type": kind}))
+def client_of(body: bytes) -> RecallClient:
+    reply = httpx.MockTransport(lambda _request: httpx.Response(200, content=body))
     return RecallClient("http://127.0.0.1:1", token="recall_hidden", retries=0, transport=reply)
 
 
@@ -50,11 +40,3 @@ def test_a_reply_of_any_shape_is_an_error_of_ours(asking: str) -> None:
         with pytest.raises(errors.RecallError) as told:
             ASKING[asking](client_of(json.dumps(reply).encode()))
         assert "recall_hidden" not in repr(told.value)
-
-
-@pytest.mark.parametrize("event", ["begin", "end", "hits"])
-@pytest.mark.parametrize("data", ["null", "5", "{}", '{"in": [], "step": [], "name": 1}', '{"step": "x"}', "nonsense"])
-def test_steps_of_any_shape_cost_no_more_than_themselves(event: str, data: str) -> None:
-    body = f"event: {event}\ndata: {data}\n\n".encode()
-    with pytest.raises(errors.ServerUnavailable):  # there is no result behind them
-        ASKING["watched"](client_of(body, "text/event-stream"))

@@ -6,7 +6,7 @@ import asyncio
 import json
 import pickle
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
@@ -176,37 +176,6 @@ def test_a_reply_that_drips_is_late() -> None:
     assert time.monotonic() - began < 1.5
 
 
-EVENTS = b'event: begin\ndata: {"step":1}\n\nevent: end\ndata: {"step":1}\n\nevent: result\ndata: {"fine":true}\n\n'
-
-
-@pytest.mark.parametrize("size", [1, 7, 10_000])
-def test_a_stream_tells_of_its_events_and_ends_with_the_answer(size: int) -> None:
-    told: list[tuple[str, Any]] = []
-    asked = Asked(method="POST", path="/", seconds=5.0, events=lambda name, data: told.append((name, data)))
-    page = _streaming(EVENTS, size)
-    assert Wire(HERE, transport=httpx.MockTransport(page)).ask(asked) == {"fine": True}
-    assert told == [("begin", {"step": 1}), ("end", {"step": 1})]
-
-
-def test_a_stream_that_ends_early_or_with_a_problem_is_an_error() -> None:
-    asked = Asked(method="POST", path="/", seconds=5.0, events=lambda _name, _data: None)
-    early = httpx.MockTransport(_streaming(EVENTS[:60], 9))
-    with pytest.raises(errors.ServerUnavailable):
-        Wire(HERE, transport=early).ask(asked)
-    wrong = b'event: problem\ndata: {"status":422,"code":"INVALID_QUERY","message":"No."}\n\n'
-    with pytest.raises(errors.InvalidQuery):
-        Wire(HERE, transport=httpx.MockTransport(_streaming(wrong, 9))).ask(asked)
-
-
-def _streaming(body: bytes, size: int) -> Callable[[httpx.Request], httpx.Response]:
-    class Parts(httpx.SyncByteStream):
-        def __iter__(self) -> Iterator[bytes]:
-            yield from (body[i : i + size] for i in range(0, len(body), size))
-
-    headers = {"content-type": "text/event-stream"}
-    return lambda _request: httpx.Response(200, headers=headers, stream=Parts())
-
-
 async def test_a_cancelled_request_ends_and_a_late_one_is_an_error() -> None:
     ended = asyncio.Event()
 
@@ -257,15 +226,6 @@ def test_a_problem_of_any_shape_is_an_error_of_ours(key: str, value: str) -> Non
 def test_when_to_ask_again_is_a_number_or_nothing() -> None:
     with pytest.raises(errors.ServerUnavailable):
         Wire(HERE, retries=0, transport=given(b"{}", 503, retry_after="\u00b2")).ask(ASKED)
-
-
-@pytest.mark.parametrize(
-    "event",
-    [b"event: \xff\ndata: {}", b'event: problem\ndata: {"status": "x"}', b'event: problem\ndata: {"status": null}'],
-)
-def test_events_of_any_shape_end_in_an_error_of_ours(event: bytes) -> None:
-    with pytest.raises(errors.RecallError):
-        Wire(HERE, retries=0, transport=given(event + b"\n\n", content_type="text/event-stream")).ask(ASKED)
 
 
 def test_a_token_from_a_file_may_end_its_line() -> None:
