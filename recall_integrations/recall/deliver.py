@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, Sheet, led, times_told
+from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Sheet, asked_words, led, reason, times_told
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_query
 from recall_integrations.delivery.subjects import TURNS, Subjects
@@ -81,13 +82,14 @@ class Delivery:
         sheet = Sheet(fused, places, state.reranked, {GRAPH: ways, **notes})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
-        shared = Shared(
+        why_any = functools.partial(
+            reason,
             parsed,
-            sheet,
             apart=self._recent_is_rare(view, sheet, request),
             names=not door.blocked,
             own=self._own,
             labels=self._labels,
+            asked=functools.cache(lambda: asked_words(parsed)),
         )
         marking = self._marking(parsed, view) if door.open else None
         states = self._states(state, rows)
@@ -99,7 +101,8 @@ class Delivery:
             words = said[i] if shown.text == memory.text else None
             when = state.asked.words if state.asked is not None and state.asked.mask[row] else ""
             when = when or self._holds(view, row, state.held) or _later(view, row, state.overtaken, by)
-            why = HitWhy(shared, i, words, row in state.denied, ways.get(row, ""), when, told.get(row, ""))
+            own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, "")}
+            why = HitWhy(sheet, i, functools.partial(why_any, demoted=row in state.denied, **own))
             folded = tuple(view.ids[j] for j in state.folded.get(row, ()))
             beside, scope, held = around.get(row, ()), request.scope, states[i]
             if door.open:

@@ -49,9 +49,8 @@ from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.several import of_several
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
-from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
-from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
@@ -249,11 +248,8 @@ class ReadPath:
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
             return None
-        r, limits = self.config.rerank, self.config.limits
-        budget_ms = limits.rerank_budget_ms
-        gate = GateSettings(regret_max=r.regret_max, budget_ms=budget_ms)
-        settings = RerankSettings(gate=gate, top_n=r.top_n, threshold=r.threshold)
-        return RerankStage(reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=budget_ms))
+        guard = self.guards.of("rerank", who=reranker.name, limit_ms=self.config.limits.rerank_budget_ms)
+        return RerankStage(reranker, self.config.rerank, guard)
 
     # -- called by the optimizer ------------------------------------------------------------------------------------
 
