@@ -231,9 +231,8 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield words_of("asked_before")
-    subject = by_source.get("subject_match")
-    if subject is not None and subject.note:
-        yield f"about: {subject.note}"
+    if _counted("subject_match", by_source):
+        yield words_of("subject_match")
     if not is_named and _counted("cast_present", by_source):
         yield words_of("cast_present")
 
