@@ -175,7 +175,6 @@ class ReadPath:
         self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
-        self._own = config.privacy.compiled
         self._says = (Note(reason=SCOPE_SETTINGS, detail=acting),) if acting else ()
         self._admission, self.guards, self._showing = sources.admission, sources.guards, sources.showing
         self.reranking = self._rerank_stage(sources.reranker)
@@ -298,20 +297,6 @@ class ReadPath:
         """Plan a parsed query; see `QueryOptimizer.plan`."""
         return self._plan.made(parsed)
 
-    def checked(self, **arguments: Any) -> RecallRequest:
-        """Check the arguments of a recall. Errors about them go through a door."""
-        check = functools.partial(
-            checked_request, self.config.limits, self._clock, lambda: self.store.dimensions, **arguments
-        )
-        # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
-        if arguments["mode"] not in ("redact", "block"):
-            return check()
-        return passing(Door("redact", self._own), check)
-
-    def door(self, mode: str) -> Door:
-        """Return the door through which a recall's answer leaves."""
-        return Door(mode, self._own)
-
     def answer(
         self,
         request: RecallRequest,
@@ -430,9 +415,6 @@ class ReadPaths:
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
         self._lock = threading.Lock()
-        if sources.ranker is None:
-            for ranking in {config.with_entry(entry).ranking for entry in config.scopes}:
-                resolve_ranker(ranking)  # tell of a missing file of weights now, not to whoever recalls
 
     def of(self, scope: Scope) -> ReadPath:
         """Return the path of a scope."""
@@ -449,32 +431,24 @@ class ReadPaths:
                 )
             return path
 
-    def _path(self, scope: ScopeLike | None) -> ReadPath:
+    def path(self, scope: ScopeLike | None) -> ReadPath:
+        """Return the path of a scope as a caller gives it."""
         return self.of(checked_scope(scope)) if self._entries else self.base
-
-    def with_config(self, config: RecallConfig) -> ReadPaths:
-        """Return read paths with other settings: breakers and times are kept, answers are not."""
-        return ReadPaths(self.sources, config)
 
     def forget(self) -> None:
         """Forget the answers that are kept."""
         if self._results is not None:
             self._results.drop(None)
 
-    def read(
-        self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
-    ) -> ParsedQuery:
-        """Parse a query; see `QueryOptimizer.parse`."""
-        return self._path(scope).read(query, scope, now, window, name)
-
-    def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
-        """Plan a parsed query; see `QueryOptimizer.plan`."""
-        return self._path(scope).plan(parsed)
-
     def checked(self, **arguments: Any) -> RecallRequest:
-        """Check the arguments of a recall."""
+        """Check the arguments of a recall. Errors about them go through a door."""
+        sources, config = self.sources, self.base.config
+        dimensions = lambda: sources.store.dimensions  # noqa: E731
+        check = functools.partial(checked_request, config.limits, sources.clock, dimensions, **arguments)
         try:
-            request = self.base.checked(**arguments)
+            # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
+            hidden = arguments["mode"] in ("redact", "block")
+            request = passing(Door("redact" if hidden else "allow", config.privacy.compiled), check)
         except RecallError as e:
             if self.sources.looking is not None:
                 self.sources.looking.tell_later("refused", e)
@@ -494,7 +468,7 @@ class ReadPaths:
 
     def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
         """Answer a checked request."""
-        door = self.base.door(request.privacy)
+        door = Door(request.privacy, self.base.config.privacy.compiled)
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
         looked = None if looking is None else Looked(looking, request, _thresholds(path.config))
