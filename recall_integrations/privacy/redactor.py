@@ -245,12 +245,6 @@ class Redactor:
         return self._value(value)
 
 
-def redact(text: str) -> tuple[str, int]:
-    """Return a single `text` with placeholders, and their number. Texts of one recall share a `Redactor`."""
-    redactor = Redactor()
-    return redactor.text(text), redactor.count
-
-
 def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
     """Return the texts without a match."""
     ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.tables import table
+from recall_integrations.privacy.tables import alternatives, table
 
 _AFTER = "A-Za-z0-9_\\-"
 
@@ -47,11 +47,7 @@ _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
 
 # -- named by a word before them -----------------------------------------------------------------------------------
 
-_PASSWORDS = (
-    "pass(?:word|wd|code|phrase|wort)s?|pwd|kennwort|contrase(?:ñ|n)a|clave secreta|mot de passe|senha|wachtwoord"
-    "|parola"
-    "|пароль|密码|密碼|口令|パスワード|비밀번호"
-)
+_PASSWORDS = alternatives("password")
 _NAMES = (
     rf"{_PASSWORDS}|secret(?:[_ -]?(?:access[_ -]?)?key)?|(?:api|access|auth|private|secret|client|encryption|signing"
     r"|account|shared[_ -]?access|storage|master|license|service|app|deploy|webhook|signature)"

@@ -16,3 +16,8 @@ def table(name: str) -> Mapping[Any, str]:
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found: Mapping[Any, str] = yaml.load(Path(__file__).with_name("tables.yaml").read_bytes(), Loader=loader)[name]
     return found
+
+
+def alternatives(name: str) -> str:
+    """Return the alternatives of a pattern."""
+    return "|".join(table("words")[name].splitlines())
