@@ -138,13 +138,14 @@ class QueryOptimizer:
         """
         from recall_integrations.config import checked_config
         from recall_integrations.config.recall_config import changed_settings, refuse_fixed
+        from recall_integrations.recall.read_path import ReadPaths
 
         given = checked_config(config)
         with self._changing:
             changed = changed_settings(self.config, given)
             refuse_fixed(changed)
             if changed:
-                self._paths = self._paths.with_config(given)
+                self._paths = ReadPaths(self._paths.sources, given)  # breakers and times are kept, answers are not
         return changed
 
     @property
@@ -374,11 +375,11 @@ class QueryOptimizer:
             InvalidQuery: the query is empty, blank, too long, or not valid text.
             InvalidArgument: `now` is naive, the time zone is unknown, or the window is none.
         """
-        return self._paths.read(query, scope, now, window, timezone)
+        return self._paths.path(scope).read(query, scope, now, window, timezone)
 
     def plan(self, parsed: ParsedQuery, *, scope: ScopeLike | None = None) -> RetrievalPlan:
         """Plan the recall of a parsed query, by the settings of a scope. Pure."""
-        return self._paths.plan(parsed, scope)
+        return self._paths.path(scope).plan(parsed)
 
     def recall(
         self,

@@ -36,6 +36,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from models_as_json import to_json
 from scipy.optimize import minimize
 from small_stores import (
     SMALL,
@@ -64,7 +65,6 @@ from recall_integrations.ranking.calibration import (
     Calibration,
     K,
     from_json,
-    to_json,
     unknown_share,
     within,
 )

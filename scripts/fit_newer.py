@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from models_as_json import logistic_data
 from small_stores import (
     CONTRAST,
     SCENES,
@@ -306,7 +307,7 @@ def main() -> None:
         pairs = replace(model.pairs, bias=model.pairs.bias - given.raised[0])
         kept = {
             "version": VERSION,
-            "pairs": pairs.to_dict(),
+            "pairs": logistic_data(pairs),
             "words": [[round(w, 4) for w in row] for row in model.words.tolist()],
         }
         SHIPPED.write_text(json.dumps(kept, ensure_ascii=False) + "\n", encoding="utf-8")

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from enum import Enum
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,57 +19,7 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope
 from recall_integrations.types.facts import Fact
 
-_NAMES = {
-    "semantic": "found by meaning",
-    "lexical": "found by its words",
-    "graph": "found by the names it mentions",
-    "temporal": "found by its time",
-    "type_filter": "found by its type",
-    "bm25": "words of the query (BM25)",
-    "bm25_counted": "words of the query, counted (BM25)",
-    "bm25_of_ceiling": "words of the query against what is possible",
-    "idf_coverage": "share of the query's rare words",
-    "passage_match": "best passage",
-    "char_bm25": "words spelled alike",
-    "lead_match": "how the text begins",
-    "soft_match": "words alike in meaning",
-    "near_match": "words that stand close together",
-    "bigram_match": "pairs of words",
-    "near_match_w1": "words close together, with its neighbours",
-    "near_match_w2": "words close together, with two neighbours on each side",
-    "thread_best_soft_match": "words alike in meaning in the best text of its thread",
-    "feedback": "words shared with what matches best",
-    "near_in_time": "close in time to what matches",
-    "cosine": "meaning (cosine)",
-    "cosine_w1": "meaning, with its neighbours (cosine)",
-    "speaker_named": "the query names who said it",
-    "cast_present": "who is asked about takes part in its thread",
-    "asked_before": "answers a question close to the query",
-    "subject_match": "what it is about was said before",
-    "speaker_prior_match": "what its speaker said before",
-    "is_question": "it asks something",
-    "asking_share": "how much of it asks something",
-    "by_user": "the user said it",
-    "by_asked_role": "said in the role that is asked for",
-    "exchange_bm25": "words of the query in what is said beside it",
-    "date_words_asked": "it says a date, and one is asked for",
-    "told_asked": "it tells when something was, and that is asked",
-    "date_match": "its date is the one asked for",
-    "edge": "states the link asked for",
-    "title": "is about what is named",
-    "exact": "holds the id letter by letter",
-    "owner": "whether it is about who asks",
-    "denial": "whether it denies what the question denies",
-    "router": "kind of memory preferred",
-    "recency": "how new it is",
-    "importance": "how important it is",
-    "rewrite": "found by other words",
-    "rerank": "reranker",
-    "diversity": "moved so that others say something else",
-    "type_first": "moved for its type",
-    "time_first": "moved for its time",
-    "negation": "moved for what the query excludes",
-}
+_NAMES: Mapping[str, str] = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
 
 
 def name_of(source: str) -> str:

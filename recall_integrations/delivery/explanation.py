@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property, lru_cache
 from math import isnan
@@ -153,62 +153,21 @@ NO_WORDS: Mapping[str, str] = {}
 Asked = tuple[tuple[str, str], ...]
 
 
-class Shared:
-    """Data that the reasons of all hits of a recall share: contributions, and arguments as for `reason`."""
-
-    def __init__(
-        self,
-        parsed: ParsedQuery,
-        sheet: Sheet,
-        *,
-        apart: bool,
-        names: bool,
-        own: Mapping[str, str],
-        labels: Mapping[str, str],
-    ) -> None:
-        self.parsed, self.sheet = parsed, sheet
-        self.apart, self.names, self.own, self.labels = apart, names, own, labels
-
-    @cached_property
-    def asked(self) -> Asked:
-        """The query's words, each with its stem; made once for all hits."""
-        return asked_words(self.parsed)
-
-
 @record(frozen=True, slots=True)
 class HitWhy:
-    """Reasons of one hit; a `types.result.Why`. Fields as for `reason`."""
+    """Reasons of one hit; a `types.result.Why`."""
 
-    shared: Shared
+    sheet: Sheet
     i: int  # place of the hit
-    said: Collection[str] | None
-    demoted: bool
-    way: str
-    when: str
-    tells: str = ""
+    told: Callable[[Memory, Sequence[Contribution]], str]  # `reason` with all that is known of the hit
 
     def contributions(self) -> tuple[Contribution, ...]:
         """Return the contributions of all sources."""
-        return self.shared.sheet.contributions(self.i)
+        return self.sheet.contributions(self.i)
 
     def reason(self, memory: Memory) -> str:
         """Return one line."""
-        shared = self.shared
-        return reason(
-            shared.parsed,
-            memory,
-            self.contributions(),
-            demoted=self.demoted,
-            names=shared.names,
-            said=self.said,
-            way=self.way,
-            when=self.when,
-            apart=shared.apart,
-            own=shared.own,
-            labels=shared.labels,
-            asked=shared.asked,
-            tells=self.tells,
-        )
+        return self.told(memory, self.contributions())
 
 
 def reason(
@@ -224,7 +183,7 @@ def reason(
     apart: bool = True,  # whether being recent sets a memory apart in its scope
     own: Mapping[str, str] = NO_WORDS,  # arm of the user's own → why what it finds is there
     labels: Mapping[str, str] = FEATURES.labels,  # texts of ranking features, for a hit with no stronger reason
-    asked: Asked | None = None,
+    asked: Callable[[], Asked] | None = None,  # the query's words (`asked_words`), made once for all hits
     tells: str = "",  # the time of which it tells (`times_told`)
 ) -> str:
     """Return one line, strongest evidence first; never empty."""
@@ -242,7 +201,7 @@ def reason(
         parts.append(way)
     if "title" in by_source:
         parts.append("begins with what is asked about")
-    words = shared_words(parsed, memory, said, asked)
+    words = shared_words(parsed, memory, said, None if asked is None else asked())
     if words:
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
     semantic = by_source.get("semantic")
@@ -272,9 +231,8 @@ def _spoken(by_source: Mapping[str, Contribution], *, is_named: bool) -> Iterato
     told = by_source.get("asked_before")
     if told is not None and told.score >= ANSWERS and told.added > 0:
         yield words_of("asked_before")
-    subject = by_source.get("subject_match")
-    if subject is not None and subject.note:
-        yield f"about: {subject.note}"
+    if _counted("subject_match", by_source):
+        yield words_of("subject_match")
     if not is_named and _counted("cast_present", by_source):
         yield words_of("cast_present")
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy.tables import alternatives
 
 _UP = r"A-ZÀ-ÖØ-ÞŚŻŹŁĆŃĘĄ"
 _LO = r"a-zß-öø-ÿśżźłćńęąœ"
@@ -18,11 +19,7 @@ _TOWN = rf"{_NAME}(?:[ -](?:(?:am|an der|im|de|la|sur|upon|on|del|do|da|aan den|
 
 # -- English -------------------------------------------------------------------------------------------------------
 
-_EN_WORDS = (
-    "Street|St|Avenue|Ave|Road|Rd|Boulevard|Blvd|Lane|Ln|Drive|Dr|Court|Ct|Place|Pl|Square|Sq|Terrace|Ter|Way|Parkway"
-    "|Pkwy|Highway|Hwy|Close|Crescent|Cres|Circle|Cir|Trail|Trl|Row|Mews|Gardens|Gdns|Grove|Quay|Walk|Alley|Plaza|Loop"
-    "|Esplanade|Expressway|Turnpike|Broadway"
-)
+_EN_WORDS = alternatives("street_en")
 _UNIT = r"(?:,? (?:Apt|Apartment|Unit|Suite|Ste|Flat|Floor|Fl|Room|Rm|#)\.? ?#?[0-9A-Za-z-]{1,6})?"
 _EN_TOWN = (
     rf"(?:,?[ \n](?:{_TOWN},? ?(?:[A-Z]{{2}},? ?[0-9]{{5}}(?:-[0-9]{{4}})?|[A-Z]{{1,2}}[0-9][0-9A-Z]? ?[0-9][A-Z]{{2}}"
@@ -55,11 +52,7 @@ _POSTCODE = rf"(?:,?[ \n](?:[A-Z]{{1,2}}-)?[0-9]{{4,5}}(?:-[0-9]{{3}}| [A-Z]{{2}
 _NUMBER = (
     r"(?:n[°º.]{1,2} ?|núm\.? ?|nr\.? ?)?[0-9]{1,4}(?:[ ]?[a-zA-Z](?![A-Za-z])|[-/][0-9]{1,4}| ?bis| ?ter)?(?![0-9])"
 )
-_SUFFIX = (
-    "straße|strasse|str\\.|weg|platz|allee|gasse|chaussee|straat|laan|plein|gracht|kade|singel|dijk|steeg|dreef"
-    "|vej|gade"
-    "|gatan|vägen|katu"
-)
+_SUFFIX = alternatives("street_suffix")
 _SUFFIX_WEAK = "ring|damm|ufer|steig|steg|hof|markt|berg|graben|stieg|pad"  # also how other words end
 _GERMANIC = re.compile(rf"(?:{_SUFFIX}|(?P<weak>{_SUFFIX_WEAK})) {_NUMBER}(?![%°])")
 _GERMANIC_NAME = re.compile(rf"[{_LO}{_UP}\-]{{0,30}}(?:[ ][{_LO}{_UP}.\-]{{0,20}}[{_UP}]){{0,2}}")  # read backwards
@@ -72,13 +65,7 @@ _SMALL = (
     r"(?:d[eu]s? la |de l['’]|des? |du |del |della |dello |dei |degli |delle |dell['’]|do |da |dos |das |d['’]|la "
     r"|le |les |los |las |el )?"
 )
-_ROMANCE = (
-    "[Cc]alle|[Cc]/|[Aa]venida|[Aa]vda\\.?|[Aa]v\\.|[Pp]laza|[Pp]aseo|[Cc]arrer|[Cc]amino|[Cc]arretera|[Rr]onda"
-    "|[Tt]ravesía"
-    "|[Vv]ia|[Vv]iale|[Pp]iazza|[Cc]orso|[Ll]argo|[Vv]icolo|[Pp]iazzale|[Ll]ungotevere"
-    "|[Rr]ua|R\\.|[Tt]ravessa|[Pp]raça|[Ee]strada|[Aa]lameda|[Rr]odovia|ul\\.|al\\.|[Uu]lica|[Rr]ue|[Aa]venue"
-    "|[Bb]oulevard"
-)
+_ROMANCE = alternatives("street_romance")
 _STREET_FIRST = re.compile(
     rf"(?<![{_UP}{_LO}])(?:{_ROMANCE}) ?{_SMALL}(?:[0-9]{{1,2}} (?:de )?)?{_NAME}(?: {_SMALL}{_NAME}){{0,4}},?"
     rf" {_NUMBER}{_POSTCODE}"

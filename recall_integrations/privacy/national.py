@@ -7,30 +7,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
+from recall_integrations.privacy.tables import table
+
 _DOUBLED = (0, 2, 4, 6, 8, 1, 3, 5, 7, 9)
 
-# Those of SWIFT's registry, and African countries and Iran, whose banks give out such numbers without being in it.
-_IBAN_COUNTRIES = {
-    15: "NO",
-    16: "BE",
-    18: "DK FK FI FO GL NL SD",
-    19: "MK SI",
-    20: "AT BA EE KZ LT LU MN XK",
-    21: "CH HR LI LV",
-    22: "BG BH CR DE GB GE IE ME RS VA",
-    23: "AE GI IL IQ OM SO TL",
-    24: "AD CZ ES MD PK RO SA SE SK TN VG",
-    25: "LY PT ST AO CV GW MZ",
-    26: "IS TR DZ IR",
-    27: "BI DJ FR GR IT MC MR SM CF CG CM GA GQ KM MG TD",
-    28: "AL AZ BY CY DO GT HN HU LB NI PL SV BF BJ CI MA ML NE SN TG",
-    29: "BR EG PS QA UA",
-    30: "JO KW MU YE",
-    31: "MT SC",
-    32: "LC",
-    33: "RU",
-}
-_IBAN_LENGTHS = {country: length for length, countries in _IBAN_COUNTRIES.items() for country in countries.split()}
+_IBAN_LENGTHS = {country: length for length, countries in table("iban").items() for country in countries.split()}
 
 
 def iban_length(country: str) -> int | None:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from recall_integrations.privacy import national
 from recall_integrations.privacy.national import iban_length, iban_valid, luhn
 from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy.tables import alternatives
 
 Spans = Sequence[tuple[int, int]]
 
@@ -44,14 +45,7 @@ _GROUPS_MAX = 8
 _FIRST_GROUPS = (1, 3, 5)  # of the forms above; others stand in brackets
 _TRUNK_MAX = 6  # digits of the area's code, with the 0
 
-_WORDS = (
-    r"(?:tele)?phone|phone_?number|tel|mobile|mobil|cell(?:phone)?|fax|call(?:ed|ing)?|ring|dial(?:ed)?|text(?:ed)?|sms"
-    r"|whatsapp|viber|wechat|signal|hotline|helpline|(?:my|his|her|your|our|their|contact|the)(?: (?:new|old|work"
-    r"|home|office|private|personal|direct|contact|best|second|other))? (?:number|digits)(?! of)"
-    r"|reach (?:me|us|him|her|them)|handy(?:nummer)?|telefon(?:nummer|o|i|nr)?|rufnummer|téléphone|tél|portable|numéro"
-    r"|teléfono|móvil|celular|cellulare|telefoon(?:nummer)?|mobiel|telemóvel|telefone|komórka|telefonu|puhelin"
-    r"|тел|телефон|моб|номер|电话|電話|手机|手機|携帯|전화(?:번호)?|휴대폰|هاتف|جوال|رقم|फ़ोन|फोन"
-)
+_WORDS = alternatives("phone")
 # Unbroken digits behind these are numbers of things.
 _CODE_BEFORE = re.compile(
     r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)s?"

@@ -23,44 +23,13 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, national, numbers, secrets
 from recall_integrations.privacy.normal import Plain, ambiguous, readings
+from recall_integrations.privacy.tables import table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|[0-9]+")
 _LONGEST = 3  # words in a phrase below
 
-# Last words. The second set only alone: in other names they are words like others.
-_SECRET = frozenset(
-    """
-    password passwd passcode passphrase pwd pin secret secret_key api_key apikey access_key private_key privatekey
-    secretkey accesskey encryption_key signing_key master_key account_key token credential credentials authorization
-    cookie session_id sessionid cvv cvc otp accesstoken authtoken clientsecret dbpassword
-    """.split()
-)
-_PHONE = frozenset("phone telephone tel fax mobile cell phone_number mobile_number whatsapp".split())
-_PHONE |= frozenset("cellphone phonenumber mobilenumber mobilephone homephone workphone tel_number telno".split())
-_SSN = frozenset("ssn social_security_number social_security tax_id taxid".split())
-_SSN_ALONE = frozenset(["sin"])
-# What may stand behind: which one it is.
-_WHICH = frozenset(
-    """
-    value home work office private personal main primary secondary prod production staging dev test live old new
-    current number no raw plain text string e164 hash
-    """.split()
-)
-# Before "token": a mark in a text, a place in a list, a count.
-_NO_SECRET_TOKEN = frozenset(
-    """
-    max min num n total stop eos bos pad sep cls unk mask special next prev page first last
-    """.split()
-)
-# Inside `{"phone": {…}}` these say something of the phone.
-_ABOUT = frozenset(
-    """
-    model type kind brand count total at date created updated changed expires name label id version length size
-    verified year
-    """.split()
-)
-_SHORT = frozenset("pin cvv cvc otp passcode password passwd pwd".split())  # three digits are one
+_KEYS = {name: frozenset(words.split()) for name, words in table("keys").items()}
 _DIGITS_MIN = 4
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 
@@ -80,24 +49,24 @@ def named(key: str) -> str | None:
             kind = _kind(parts, "_".join(parts[-size:]))
             if kind:
                 return kind
-        if parts[-1] not in _WHICH and not parts[-1].isdigit():
+        if parts[-1] not in _KEYS["which"] and not parts[-1].isdigit():
             return None
         parts = parts[:-1]
     return None
 
 
 def _kind(parts: list[str], phrase: str) -> str | None:
-    if phrase in _SECRET:
-        return None if phrase == "token" and len(parts) > 1 and parts[-2] in _NO_SECRET_TOKEN else "secret"
-    if phrase in _PHONE:
+    if phrase in _KEYS["secret"]:
+        return None if phrase == "token" and len(parts) > 1 and parts[-2] in _KEYS["no_secret_token"] else "secret"
+    if phrase in _KEYS["phone"]:
         return "phone"
-    return "ssn" if phrase in _SSN or (phrase in _SSN_ALONE and len(parts) == 1) else None
+    return "ssn" if phrase in _KEYS["ssn"] or (phrase in _KEYS["ssn_alone"] and len(parts) == 1) else None
 
 
 def about(key: str) -> bool:
     """Say whether `key`, inside of a hidden value, names something other than the value itself."""
     parts = words(key)
-    return bool(parts) and parts[-1] in _ABOUT
+    return bool(parts) and parts[-1] in _KEYS["about"]
 
 
 def may_hold(key: str, kind: str, value: Any) -> bool:
@@ -105,7 +74,7 @@ def may_hold(key: str, kind: str, value: Any) -> bool:
     if value is None or isinstance(value, bool) or (isinstance(value, str) and _DATE.fullmatch(value.strip())):
         return False
     if kind == "secret":
-        short = any(word in _SHORT for word in words(key))
+        short = any(word in _KEYS["short"] for word in words(key))
         return short or not isinstance(value, int | float) or sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
     return isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
 
@@ -274,12 +243,6 @@ class Redactor:
         if may_hold(key, kind, value) and not told:
             return self._placeholder(kind, str(value))
         return self._value(value)
-
-
-def redact(text: str) -> tuple[str, int]:
-    """Return a single `text` with placeholders, and their number. Texts of one recall share a `Redactor`."""
-    redactor = Redactor()
-    return redactor.text(text), redactor.count
 
 
 def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:

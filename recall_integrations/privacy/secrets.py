@@ -12,62 +12,20 @@ import re
 from collections.abc import Iterator
 
 from recall_integrations.privacy.normal import Plain
+from recall_integrations.privacy.tables import alternatives, table
 
-# Prefixes as regular expressions, by the least length of what follows: letters, digits, "_" and "-" (and "." below).
-# Issuers: OpenAI, Anthropic, OpenRouter, Langfuse, GitHub, GitLab, GitLab runners, npm, Hugging Face, Replicate, Groq,
-# Supabase, PyPI, RubyGems, Docker, NuGet, xAI, Perplexity, NVIDIA, Tavily, Firecrawl, E2B, Jina, LangSmith, Shopify,
-# Databricks, DigitalOcean, AWS, AWS Bedrock, Google, Google OAuth, Stripe, Clerk, Twilio, Slack, Mailgun, Square,
-# Facebook, Linear, Notion, Postman, Figma, Sentry, Grafana, New Relic, Artifactory, Atlassian, Contentful, Pulumi,
-# Vercel, Netlify, Fly, Heroku, Typeform, Shippo, EasyPost, Flutterwave, age, Buildkite, Clojars, Alibaba, Tencent,
-# 1Password, Prefect, PostHog, Cal.com, Render, Tailscale, Sourcegraph, Duffel, Dynatrace, Datadog, ReadMe,
-# PlanetScale, Scaleway, WakaTime, Kaggle, Context7, Cerebras, Vault, Doppler, Yandex, Google refresh, SendGrid,
-# Dropbox, JWT, Terraform.
-_ISSUED = {
-    8: r"[spr]k_(?:live|test|prod)_ xox[a-z]- xoxe\.xox[bp]- xapp-",
-    12: r"""
-        sk-(?:proj|svcacct|admin|ant|or|lf)- tvly-
-        (?:AKIA|ASIA|AROA|AIDA|AGPA|ANPA|ABIA|ACCA|A3T[A-Z0-9])(?=[A-Z0-9]{12}) LTAI(?=[A-Za-z0-9]{12})
-        tskey-[a-z]+- ctx7sk-
-    """,
-    16: r"""
-        (?:gh[opusr]|github_pat)_ gl(?:pat|dt|ft|soat|rt|cbt|imt|ptt|agent|oas|ffct|rtr)- GR1348941
-        (?:npm|hf|api_org|r8|gsk|sbp|sb_secret|sb_publishable)_ rubygems_ dckr_(?:pat|oat)_ xai- pplx- nvapi- e2b_
-        jina_ lsv2_(?:pt|sk)_ ls__ pk-lf- shp(?:at|ca|pa|ss|tka|ltk)_ do[opr]_v1_ GOCSPX- whsec_ sq0(?:atp|csp|idp)-
-        lin_(?:api|oauth)_ PMAK- fig[dou]_ sntry[su]_ gl(?:c|sa)_ NR(?:AK|JS|II|RA)- CFPAT- vc[pikar]_ nf[pcou]_
-        fo1_ HRKU- tfp_ shippo_(?:live|test)_ FLW(?:SECK|PUBK)(?:_TEST)?- AGE-SECRET-KEY-1 bk[uax]+_ CLOJARS_
-        ops_eyJ pnu_ ph[cx]_ cal_live_ sgp_ duffel_(?:test|live)_ dt0c01\. ddp_ rdme_ pscale_(?:tkn|oauth|pw)_
-        scw[A-Z0-9]?- waka_ KGAT_
-    """,
-    24: r"AT(?:ATT|CTT|BB)[0-9A-Za-z](?=[A-Za-z0-9_-]{24}) rnd_(?=[A-Za-z0-9]{24})",
-    30: r"pypi- AIza AQ\.Ab(?=[A-Za-z0-9_-]{30})",
-    32: r"""
-        fc-(?=[0-9a-f]{32}) dapi(?=[0-9a-f]{32}) (?:AC|SK)(?=[0-9a-f]{32}) key-(?=[0-9a-f]{32})
-        pubkey-(?=[0-9a-f]{32}) AKID(?=[A-Za-z0-9]{32}) csk-(?=[a-z0-9]{32})
-    """,
-    40: r"ABSK(?=[A-Za-z0-9]) (?:secret|ntn)_(?=[A-Za-z0-9]{40}) pul-(?=[0-9a-f]{40})",
-    43: r"oy2(?=[a-z0-9]{43})",
-    54: r"EZ[AT]K(?=[A-Za-z0-9]{54})",
-    56: r"EAAA(?=[A-Za-z0-9_-]{56})",
-    60: r"AKC(?=[a-zA-Z0-9]{60})",
-    80: r"EAA[A-Z](?=[A-Za-z0-9]{80})",
-}
-_DOTTED = {
-    8: r"eyJ(?=[A-Za-z0-9_-]{6})",
-    16: r"hv[sbr]\. ya29\. dp\.(?:pt|st|ct|sa|scim|audit)\.",
-    30: r"1//0 SG\.(?=[A-Za-z0-9_-]{12,30}\.)",
-    40: r"[A-Za-z0-9]{14}\.atlasv1\.",
-    60: r"t1\. sl\.(?=[A-Za-z0-9_-]{60})",
-}
 _AFTER = "A-Za-z0-9_\\-"
 
 
-def _forms(table: dict[int, str], after: str) -> str:
-    return "|".join(f"{prefix}[{after}]{{{length}}}" for length, all_of in table.items() for prefix in all_of.split())
+def _forms(name: str, after: str) -> str:
+    """Make one pattern of all forms of a table: prefixes by the least length of what follows them."""
+    forms = ((prefix, length) for length, all_of in table(name).items() for prefix in all_of.split())
+    return "|".join(f"{prefix}[{after}]{{{length}}}" for prefix, length in forms)
 
 
 # A key stands alone or behind "_", "-", "=", "/" or letters of a script without spaces.
 _ALONE = r"(?<![A-Za-z0-9])"
-_KEY = re.compile(f"{_ALONE}(?:{_forms(_ISSUED, _AFTER)}|{_forms(_DOTTED, '.' + _AFTER)})")
+_KEY = re.compile(f"{_ALONE}(?:{_forms('issued', _AFTER)}|{_forms('dotted', '.' + _AFTER)})")
 _NAME_IN_CODE = re.compile(r"(?:npm|hf|gsk|sbp|sgp|ddp|waka|jina|pnu)(?:_[a-z]{1,15}){2,8}")  # hf_raise_for_status
 _PLAIN_PREFIX = re.compile(rf"{_ALONE}(?:sk|pk|rk|api|key)-(?=[{_AFTER}]{{0,40}}[0-9])[{_AFTER}]{{16}}")
 _RUN = re.compile(rf"[{_AFTER}]*")
@@ -89,11 +47,7 @@ _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
 
 # -- named by a word before them -----------------------------------------------------------------------------------
 
-_PASSWORDS = (
-    "pass(?:word|wd|code|phrase|wort)s?|pwd|kennwort|contrase(?:ñ|n)a|clave secreta|mot de passe|senha|wachtwoord"
-    "|parola"
-    "|пароль|密码|密碼|口令|パスワード|비밀번호"
-)
+_PASSWORDS = alternatives("password")
 _NAMES = (
     rf"{_PASSWORDS}|secret(?:[_ -]?(?:access[_ -]?)?key)?|(?:api|access|auth|private|secret|client|encryption|signing"
     r"|account|shared[_ -]?access|storage|master|license|service|app|deploy|webhook|signature)"

@@ -165,16 +165,6 @@ class Calibration:
             z = min(z, -a / (2 * b))
         return (a + b * z) * z
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the calibration as it is kept on disk."""
-        return {
-            "ranker_version": self.ranker_version,
-            "version": self.version,
-            "about": dict(self.about),
-            "confidence": {**self.result.to_dict(), "per_k": [round(v, 5) for v in self.per_k]},
-            "hit": self.hit.to_dict(),
-        }
-
 
 def within(confidence: float, scores: Iterable[float]) -> float:
     """Limit the confidence to at most the sum of the hits' scores, and at least the best of them."""
@@ -279,12 +269,6 @@ def from_json(text: str, where: str = "the calibrations") -> dict[str, Calibrati
     if not isinstance(rankers, dict):
         raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r} and 'rankers'. {_AGAIN}")
     return {name: _calibration(name, kept, f"{where}: the calibration of {name!r}") for name, kept in rankers.items()}
-
-
-def to_json(calibrations: Mapping[str, Calibration]) -> str:
-    """Write calibrations as `from_json` reads them."""
-    rankers = {name: calibrations[name].to_dict() for name in sorted(calibrations)}
-    return json.dumps({"format": FORMAT, "rankers": rankers}, indent=1, ensure_ascii=False) + "\n"
 
 
 def _calibration(ranker: str, kept: Mapping[str, Any], where: str) -> Calibration:

@@ -26,21 +26,13 @@ class Hidden:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], inputs: int) -> Hidden:
-        """Read the output of `to_dict`."""
+        """Read a layer from a file that `scripts/` has written."""
         into, bias, out = (np.asarray(kept[name], dtype=np.float64) for name in ("into", "bias", "out"))
         if into.shape != (len(bias), inputs) or bias.shape != out.shape:
             raise ValueError("the hidden layer does not fit the inputs")
         if not all(np.isfinite(part).all() for part in (into, bias, out)):
             raise ValueError("a weight of the hidden layer is not a finite number")
         return cls(into=into, bias=bias, out=out)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the layer as it is kept on disk."""
-        return {
-            "into": [[round(w, 4) for w in row] for row in self.into.tolist()],
-            "bias": [round(w, 4) for w in self.bias.tolist()],
-            "out": [round(w, 4) for w in self.out.tolist()],
-        }
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -69,7 +61,7 @@ class Logistic:
 
     @classmethod
     def from_dict(cls, kept: Mapping[str, Any], names: tuple[str, ...]) -> Logistic:
-        """Read the output of `to_dict`."""
+        """Read a model from a file that `scripts/` has written."""
         inputs = kept["inputs"]
         if set(inputs) != set(names):
             raise ValueError(f"inputs differ from this version's: {sorted(set(inputs) ^ set(names))}")
@@ -80,12 +72,3 @@ class Logistic:
         hidden = None if kept.get("hidden") is None else Hidden.from_dict(kept["hidden"], len(names))
         weights, low, high = table.T
         return cls(names=names, weights=weights, low=low, high=high, bias=bias, hidden=hidden)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the model as it is kept on disk."""
-        rows = zip(self.names, self.weights.tolist(), self.low.tolist(), self.high.tolist(), strict=True)
-        return {
-            "bias": round(self.bias, 5),
-            "inputs": {name: [round(w, 5), round(low, 5), round(high, 5)] for name, w, low, high in rows},
-            **({} if self.hidden is None else {"hidden": self.hidden.to_dict()}),
-        }

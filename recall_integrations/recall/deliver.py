@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -10,14 +11,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Shared, Sheet, led, times_told
+from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Sheet, asked_words, led, reason, times_told
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_query
-from recall_integrations.delivery.subjects import TURNS, Subjects
 from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
-from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
+from recall_integrations.indexes.scope_view import Rows, ScopeView
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
@@ -44,8 +43,7 @@ from recall_integrations.types import (
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import NEVER_TOLD, Held
 
-GRAPH, SUBJECT = "graph", "subject_match"
-SUBJECT_COUNTED = 0.15  # in the rankers' units; from here on the subject of a reply is a reason
+GRAPH = "graph"
 
 
 class Delivery:
@@ -74,20 +72,18 @@ class Delivery:
         rows = fused.rows[places].tolist()
         around, problems = self._around(state, rows, showing)
         ways = self._ways(view, fused, rows, door, showing)
-        about = {} if door.blocked else self._about(state, fused, dict(zip(rows, memories, strict=True)), showing)
-        notes: dict[str, Mapping[int, str]] = {REWRITE: state.phrased, SUBJECT: about}
-        if not door.open:  # under a privacy mode notes are made and withheld now; else when somebody reads them
-            notes = {name: {row: door.said(text) for row, text in own.items()} for name, own in notes.items()}
-        sheet = Sheet(fused, places, state.reranked, {GRAPH: ways, **notes})
+        phrased = state.phrased if door.open else {row: door.said(text) for row, text in state.phrased.items()}
+        sheet = Sheet(fused, places, state.reranked, {GRAPH: ways, REWRITE: phrased})
         said = _said(view, rows, parsed, door)
         showing.look(memory for _, memory in memories)
-        shared = Shared(
+        why_any = functools.partial(
+            reason,
             parsed,
-            sheet,
             apart=self._recent_is_rare(view, sheet, request),
             names=not door.blocked,
             own=self._own,
             labels=self._labels,
+            asked=functools.cache(lambda: asked_words(parsed)),
         )
         marking = self._marking(parsed, view) if door.open else None
         states = self._states(state, rows)
@@ -99,7 +95,8 @@ class Delivery:
             words = said[i] if shown.text == memory.text else None
             when = state.asked.words if state.asked is not None and state.asked.mask[row] else ""
             when = when or self._holds(view, row, state.held) or _later(view, row, state.overtaken, by)
-            why = HitWhy(shared, i, words, row in state.denied, ways.get(row, ""), when, told.get(row, ""))
+            own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, "")}
+            why = HitWhy(sheet, i, functools.partial(why_any, demoted=row in state.denied, **own))
             folded = tuple(view.ids[j] for j in state.folded.get(row, ()))
             beside, scope, held = around.get(row, ()), request.scope, states[i]
             if door.open:
@@ -228,41 +225,6 @@ class Delivery:
         memories = self._store.fetch(view.scope_id, list(nums.values())) if nums and not door.blocked else {}
         shown = {row: showing.of(memories[num]) for row, num in nums.items() if num in memories}
         return {row: led(via, shown.get(via.row), door) for row, via in found.items()}
-
-    def _about(
-        self, state: RecallState, fused: Fused, hits: Mapping[int, tuple[int, Memory]], showing: Shown
-    ) -> Mapping[int, str]:
-        """Return the subjects of replies among the hits, by row, if they counted: "tomato plants, two turns before"."""
-        view, allowed = state.scope, state.allowed
-        counted = fused.added.get(SUBJECT)
-        if counted is None or view.text is None:
-            return {}
-        rows = [row for row, (place, _) in hits.items() if counted[place] >= SUBJECT_COUNTED]
-        if not rows:
-            return {}
-        before = {row: self._before(view.text, row, allowed) for row in rows}
-        nums = {n: view.nums.item(n) for own in before.values() for n in own[1:] if n >= 0}
-        memories = self._store.fetch(view.scope_id, sorted(nums.values())) if nums else {}
-        texts = {n: showing.of(memories[num]).text for n, num in nums.items() if num in memories}
-        replies = {
-            row: (showing.of(hits[row][1]).text, ["", *(texts.get(n, "") for n in own[1:])])
-            for row, own in before.items()
-        }
-        return Subjects(replies, state.query.terms)
-
-    @staticmethod
-    def _before(text: TextColumns, row: int, allowed: Mask | None) -> list[int]:
-        """Return the `TURNS` rows before one in its thread, -1 from the first that is missing or filtered out.
-
-        Reads them one by one: for a few rows that is a fraction of what arrays cost.
-        """
-        found = [-1] * TURNS
-        for step in range(TURNS):
-            row = text.before.item(row)
-            if not 0 <= row < text.size or (allowed is not None and not allowed[row]):
-                break  # a turn that a filter hides is not told either
-            found[step] = row
-        return found
 
     def _fetch(self, view: ScopeView, rows: Rows, request: RecallRequest) -> list[tuple[int, Memory]]:
         """Return the first k candidates that are still in the store, as `(place, memory)`.

@@ -49,9 +49,8 @@ from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.several import of_several
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
-from recall_integrations.reranking.gate import GateSettings
 from recall_integrations.reranking.reranker import Reranker
-from recall_integrations.reranking.reranking import RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
@@ -176,7 +175,6 @@ class ReadPath:
         self, sources: Sources, config: RecallConfig, results: ResultCache | None = None, acting: str = ""
     ) -> None:
         self.store, self.config, self._clock = sources.store, config, sources.clock
-        self._own = config.privacy.compiled
         self._says = (Note(reason=SCOPE_SETTINGS, detail=acting),) if acting else ()
         self._admission, self.guards, self._showing = sources.admission, sources.guards, sources.showing
         self.reranking = self._rerank_stage(sources.reranker)
@@ -249,11 +247,8 @@ class ReadPath:
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
             return None
-        r, limits = self.config.rerank, self.config.limits
-        budget_ms = limits.rerank_budget_ms
-        gate = GateSettings(regret_max=r.regret_max, budget_ms=budget_ms)
-        settings = RerankSettings(gate=gate, top_n=r.top_n, threshold=r.threshold)
-        return RerankStage(reranker, settings, self.guards.of("rerank", who=reranker.name, limit_ms=budget_ms))
+        guard = self.guards.of("rerank", who=reranker.name, limit_ms=self.config.limits.rerank_budget_ms)
+        return RerankStage(reranker, self.config.rerank, guard)
 
     # -- called by the optimizer ------------------------------------------------------------------------------------
 
@@ -301,20 +296,6 @@ class ReadPath:
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """Plan a parsed query; see `QueryOptimizer.plan`."""
         return self._plan.made(parsed)
-
-    def checked(self, **arguments: Any) -> RecallRequest:
-        """Check the arguments of a recall. Errors about them go through a door."""
-        check = functools.partial(
-            checked_request, self.config.limits, self._clock, lambda: self.store.dimensions, **arguments
-        )
-        # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
-        if arguments["mode"] not in ("redact", "block"):
-            return check()
-        return passing(Door("redact", self._own), check)
-
-    def door(self, mode: str) -> Door:
-        """Return the door through which a recall's answer leaves."""
-        return Door(mode, self._own)
 
     def answer(
         self,
@@ -434,9 +415,6 @@ class ReadPaths:
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
         self._lock = threading.Lock()
-        if sources.ranker is None:
-            for ranking in {config.with_entry(entry).ranking for entry in config.scopes}:
-                resolve_ranker(ranking)  # tell of a missing file of weights now, not to whoever recalls
 
     def of(self, scope: Scope) -> ReadPath:
         """Return the path of a scope."""
@@ -453,32 +431,24 @@ class ReadPaths:
                 )
             return path
 
-    def _path(self, scope: ScopeLike | None) -> ReadPath:
+    def path(self, scope: ScopeLike | None) -> ReadPath:
+        """Return the path of a scope as a caller gives it."""
         return self.of(checked_scope(scope)) if self._entries else self.base
-
-    def with_config(self, config: RecallConfig) -> ReadPaths:
-        """Return read paths with other settings: breakers and times are kept, answers are not."""
-        return ReadPaths(self.sources, config)
 
     def forget(self) -> None:
         """Forget the answers that are kept."""
         if self._results is not None:
             self._results.drop(None)
 
-    def read(
-        self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
-    ) -> ParsedQuery:
-        """Parse a query; see `QueryOptimizer.parse`."""
-        return self._path(scope).read(query, scope, now, window, name)
-
-    def plan(self, parsed: ParsedQuery, scope: ScopeLike | None) -> RetrievalPlan:
-        """Plan a parsed query; see `QueryOptimizer.plan`."""
-        return self._path(scope).plan(parsed)
-
     def checked(self, **arguments: Any) -> RecallRequest:
-        """Check the arguments of a recall."""
+        """Check the arguments of a recall. Errors about them go through a door."""
+        sources, config = self.sources, self.base.config
+        dimensions = lambda: sources.store.dimensions  # noqa: E731
+        check = functools.partial(checked_request, config.limits, sources.clock, dimensions, **arguments)
         try:
-            request = self.base.checked(**arguments)
+            # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
+            hidden = arguments["mode"] in ("redact", "block")
+            request = passing(Door("redact" if hidden else "allow", config.privacy.compiled), check)
         except RecallError as e:
             if self.sources.looking is not None:
                 self.sources.looking.tell_later("refused", e)
@@ -498,7 +468,7 @@ class ReadPaths:
 
     def recall(self, request: RecallRequest, deadline: Deadline, *, strict: bool = False) -> RecallResult:
         """Answer a checked request."""
-        door = self.base.door(request.privacy)
+        door = Door(request.privacy, self.base.config.privacy.compiled)
         path = self.base if request.scopes else self.of(request.scope)
         looking = self.sources.looking
         looked = None if looking is None else Looked(looking, request, _thresholds(path.config))

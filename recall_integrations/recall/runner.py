@@ -102,22 +102,6 @@ def _candidates(state: RecallState) -> Told:
     return {"candidates": len(fused.rows), "best": best, "confidence": state.confidence}
 
 
-def _rewritten(state: RecallState) -> Told:
-    done = state.rewrite
-    phrasings = list(state.parsed.rewrites) if done.used and state.parsed is not None else []
-    return {"strategy": done.strategy, "reason": done.reason, "phrasings": phrasings}
-
-
-def _reranked(state: RecallState) -> Told:
-    done = state.rerank
-    return {"reranker": done.reranker, "reason": done.reason, "scored": done.scored, **_candidates(state)}
-
-
-def _planned(state: RecallState) -> Told:
-    plan = state.planned
-    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
-
-
 def _shown(stage: str, which: int, state: RecallState) -> Told:
     """Return the input (0) or the output (1) of a stage that we know; those of users are told by their names."""
     both = _TOLD.get(stage)
@@ -127,36 +111,52 @@ def _shown(stage: str, which: int, state: RecallState) -> Told:
 _Show = Callable[[RecallState], Told]
 
 
+def _planned(state: RecallState) -> Told:
+    plan = state.planned
+    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
+
+
 def _query(state: RecallState) -> Told:
     return {"query": state.request.text}
-
-
-def _nothing(_state: RecallState) -> Told:
-    return {}
 
 
 def _found(state: RecallState) -> Told:
     return {"found": {result.arm: len(result.rows) for result in state.results}}
 
 
-def _wanted(state: RecallState) -> Told:
-    return {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)}
-
-
 def _hits(state: RecallState) -> Told:
     return {"hits": [{"id": hit.memory.id, "score": hit.score} for hit in state.hits], "confidence": state.confidence}
 
 
+# The input and the output of each stage that we know.
 _TOLD: Mapping[str, tuple[_Show, _Show]] = {
     "parse": (_query, _parsed),
     "plan": (_parsed, _planned),
-    "embed": (_query, _nothing),
+    "embed": (_query, lambda _: {}),
     "arms": (_planned, _found),
     "rank": (_found, _candidates),
-    "rewrite": (_query, _rewritten),
-    "rerank": (_candidates, _reranked),
+    "rewrite": (
+        _query,
+        lambda state: {
+            "strategy": state.rewrite.strategy,
+            "reason": state.rewrite.reason,
+            "phrasings": list(state.query.rewrites) if state.rewrite.used else [],
+        },
+    ),
+    "rerank": (
+        _candidates,
+        lambda state: {
+            "reranker": state.rerank.reranker,
+            "reason": state.rerank.reason,
+            "scored": state.rerank.scored,
+            **_candidates(state),
+        },
+    ),
     "arrange": (_candidates, _candidates),
-    "deliver": (_wanted, _hits),
+    "deliver": (
+        lambda state: {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)},
+        _hits,
+    ),
     "cache": (_query, _hits),
 }
 

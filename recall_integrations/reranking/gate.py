@@ -28,14 +28,6 @@ Calibrated = NDArray[np.floating]
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class GateSettings:
-    """Settings of the gate; `RerankConfig` has the ranges."""
-
-    regret_max: float = 0.02  # see above; 0 skips only where nothing at all could be added
-    budget_ms: float = 1_000.0  # longest wait for the reranker
-
-
-@record(frozen=True, slots=True, kw_only=True)
 class GateInput:
     """Input of the gate."""
 
@@ -50,8 +42,11 @@ class GateInput:
     probe: bool = False  # run even if it was slow, to see whether it still is
 
 
-def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
-    """Decide whether to rerank, and return the reason code: `run`, or why not (`RerankOutcome.reason`)."""
+def should_rerank(given: GateInput, least: float, budget_ms: float) -> tuple[bool, str]:
+    """Decide whether to rerank, and return the reason code: `run`, or why not (`RerankOutcome.reason`).
+
+    `least` is `rerank.regret_max`, `budget_ms` the longest wait for the reranker.
+    """
     if not given.allowed:
         return False, "skip.plan"
     if len(given.calibrated) < MIN_K:
@@ -60,14 +55,14 @@ def should_rerank(given: GateInput, settings: GateSettings) -> tuple[bool, str]:
         return False, "skip.breaker"
     if not given.ready:
         return False, "skip.cold"
-    if not given.trims and regret_max(given.calibrated, given.k) <= settings.regret_max:
+    if not given.trims and regret_max(given.calibrated, given.k) <= least:
         return False, "skip.certain"
     if given.remaining_ms <= 0:
         return False, "skip.budget"
     if given.estimate is not None and not given.probe:
         if given.estimate.median_ms > given.remaining_ms:
             return False, "skip.budget"
-        if given.estimate.p95_ms > settings.budget_ms:
+        if given.estimate.p95_ms > budget_ms:
             return False, "skip.slow"
     return True, "run"
 

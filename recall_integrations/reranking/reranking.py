@@ -15,12 +15,12 @@ import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
 
-from recall_integrations.errors import ConfigError, RecallError
+from recall_integrations.config import RerankConfig
+from recall_integrations.errors import RecallError
 from recall_integrations.records import record
 from recall_integrations.reranking.gate import (
     Band,
     GateInput,
-    GateSettings,
     band,
     has_bands,
     regret_max,
@@ -121,24 +121,6 @@ WORKER_SHARE = 0.9  # of its time, for a reranker that stops by itself, so that 
 
 
 @record(frozen=True, slots=True, kw_only=True)
-class RerankSettings:
-    """Settings of the stage."""
-
-    gate: GateSettings = field(default_factory=GateSettings)  # settings of the gate
-    top_n: int = 20  # number of the best candidates, which it may reorder
-    # candidates that the reranker scores below this, on its own scale, are left out, and so are those that it did not
-    # see; `None` = nothing is left out. Not applied where the rerank was skipped, failed or did not see all: other
-    # scores have another scale.
-    threshold: float | None = None
-
-    def __post_init__(self) -> None:
-        if self.top_n < 1:
-            raise ConfigError(f"rerank.top_n must be at least 1, not {self.top_n!r}.")
-        if self.threshold is not None and not np.isfinite(self.threshold):
-            raise ConfigError(f"rerank.threshold must be a finite number or null, not {self.threshold!r}.")
-
-
-@record(frozen=True, slots=True, kw_only=True)
 class RerankRequest:
     """The input of a rerank."""
 
@@ -176,7 +158,7 @@ class Reranked:
 class RerankStage:
     """The rerank stage of one reranker."""
 
-    def __init__(self, reranker: Reranker, settings: RerankSettings, guard: Guard) -> None:
+    def __init__(self, reranker: Reranker, settings: RerankConfig, guard: Guard) -> None:
         self._reranker = reranker
         self._settings = settings
         self._guard = guard
@@ -218,7 +200,7 @@ class RerankStage:
         if failed is not None and request.allowed:
             return self._left(request, replace(outcome, reason="failure.load"), failed)
         given = self._seen(request, n)
-        go, reason = should_rerank(given, self._settings.gate)
+        go, reason = should_rerank(given, self._settings.regret_max, self._guard.limit_ms)
         if n >= 2 and request.allowed:
             outcome = replace(outcome, regret_max=regret_max(given.calibrated, request.k))
         if not go:
@@ -230,7 +212,7 @@ class RerankStage:
         work = work_of(request.query, texts)
         pace = self._guard.pace
         given = replace(given, estimate=pace.estimate(work), remaining_ms=request.deadline.remaining_ms())
-        go, reason = should_rerank(given, self._settings.gate)
+        go, reason = should_rerank(given, self._settings.regret_max, self._guard.limit_ms)
         probe = not go and reason in ("skip.slow", "skip.budget") and given.remaining_ms > 0 and pace.refused()
         if not go and not probe:
             return self._skipped(request, outcome, reason)
@@ -284,7 +266,7 @@ class RerankStage:
         self, request: RerankRequest, texts: Sequence[str], work: float, outcome: RerankOutcome, probe: bool
     ) -> Reranked:
         n = len(texts)
-        limit = request.deadline.child(self._settings.gate.budget_ms)
+        limit = request.deadline.child(self._guard.limit_ms)
         worker = limit.child(limit.remaining_ms() * WORKER_SHARE)
         guard = self._guard
         given = (judge, self._reranker, request.query, texts, worker)

@@ -15,10 +15,8 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import FiniteFloat, NonNegativeInt, ValidationError
-from pydantic_core import to_json
+from pydantic import FiniteFloat, NonNegativeInt
 
-from recall_integrations.config.checking import validated
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
@@ -51,7 +49,7 @@ class Shelf:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._file: SharedFile[States] = SharedFile(path, nothing=dict, decode=_states_of, encode=_text_of)
+        self._file: SharedFile[States] = SharedFile(path, States, nothing=dict)
 
     @property
     def trouble(self) -> str:
@@ -71,19 +69,6 @@ class Shelf:
             return others if state == BreakerState() else {**others, name: state}
 
         return self._file.update(changed).get(name, BreakerState())
-
-
-def _text_of(states: States) -> str:
-    return to_json(dict(sorted(states.items())), indent=1).decode()
-
-
-def _states_of(text: str) -> States:
-    """Read the states of a file. Raises `ValueError` if it is none of ours."""
-    try:
-        states: States = validated(States).validate_json(text, strict=True)
-    except ValidationError as e:
-        raise ValueError(f"It holds no states of breakers: {e.errors()[0]['msg']}.") from e
-    return states
 
 
 @record(frozen=True, slots=True)

@@ -7,9 +7,13 @@ import tempfile
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from filelock import FileLock, Timeout
+from pydantic import ValidationError
+from pydantic_core import to_json
+
+from recall_integrations.config.checking import validated
 
 T = TypeVar("T")
 CACHE_FILE, CONTRACT_FILE = "rewrites.json", "rewriting.json"  # in the directory of a store
@@ -17,16 +21,14 @@ LOCK_SECONDS = 0.05  # seconds that a recall waits for another process, at most
 
 
 class SharedFile(Generic[T]):
-    """A value in a file, and in memory. Threads share it.
+    """A value in a file, and in memory. Threads share it. `kind` is its type, by which the file is checked.
 
     Where the file cannot be read or written, the value of this process goes on to count; `trouble` says why. Without a
     path it is in memory only.
     """
 
-    def __init__(
-        self, path: Path | None, *, nothing: Callable[[], T], decode: Callable[[str], T], encode: Callable[[T], str]
-    ) -> None:
-        self._path, self._nothing, self._decode, self._encode = path, nothing, decode, encode
+    def __init__(self, path: Path | None, kind: Any, *, nothing: Callable[[], T]) -> None:
+        self._path, self._kind, self._nothing = path, kind, nothing
         self._lock = threading.Lock()
         self._value = nothing()
         self._seen: tuple[int, int, int] | None = None
@@ -63,19 +65,21 @@ class SharedFile(Generic[T]):
         try:
             sign = _sign(self._path)
             if sign != self._seen:
-                self._value = self._decode(self._path.read_text(encoding="utf-8"))
+                self._value = validated(self._kind).validate_json(self._path.read_bytes(), strict=True)
                 self._seen = sign
         except FileNotFoundError:
             if self._seen is not None:  # somebody removed it: nothing is known
                 self._value, self._seen = self._nothing(), None
-        except (OSError, ValueError, RecursionError) as e:  # JSON may be nested however deep
+        except OSError as e:
             self.trouble = f"{type(e).__name__}: {e}"
+        except ValidationError as e:  # its own words quote the file
+            self.trouble = f"It holds nothing of ours: {e.errors()[0]['msg']}."
 
     def _write(self, path: Path, value: T) -> None:
         handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name)
         try:
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                file.write(self._encode(value))
+            with os.fdopen(handle, "wb") as file:
+                file.write(to_json(value, indent=1))
             Path(temporary).replace(path)
         except OSError:
             Path(temporary).unlink(missing_ok=True)

@@ -11,6 +11,9 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field, FiniteFloat
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.config import RewritingConfig
@@ -33,7 +36,6 @@ from recall_integrations.resilience.guard import (
 from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.rewriting.phrasings import PROMPTS, parse_rewrites, prompt_for, skip_reason
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
-from recall_integrations.types.numbers import is_number
 
 _ENDS = " \t.?!…。？！"
 
@@ -42,11 +44,11 @@ _ENDS = " \t.?!…。？！"
 class Entry:
     """Phrasings, and when they were found, in seconds of the clock."""
 
-    at: float
+    at: FiniteFloat
     texts: tuple[str, ...]
 
 
-Entries = Mapping[str, Entry]  # oldest first
+Entries = dict[str, Entry]  # oldest first
 
 
 def key_of(query: str, *fingerprint: object) -> str:
@@ -71,7 +73,7 @@ class RewriteCache:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._ttl_s, self._max, self._clock = ttl_s, entries_max, clock
-        self._file: SharedFile[Entries] = SharedFile(path, nothing=dict, decode=_decoded, encode=_encoded)
+        self._file: SharedFile[Entries] = SharedFile(path, Entries, nothing=dict)
 
     def get(self, key: str) -> tuple[str, ...] | None:
         """Return the phrasings, if they are still good."""
@@ -94,27 +96,12 @@ class RewriteCache:
         return 0 <= self._clock() - entry.at < self._ttl_s  # a clock put back: not known how old
 
 
-def _encoded(entries: Entries) -> str:
-    return json.dumps({key: [entry.at, *entry.texts] for key, entry in entries.items()}, ensure_ascii=False)
-
-
-def _decoded(text: str) -> Entries:
-    loaded = json.loads(text)
-    if not isinstance(loaded, Mapping):
-        raise ValueError("Kept phrasings must be a JSON object.")
-    for values in loaded.values():
-        good = isinstance(values, list) and len(values) > 1 and is_number(values[0])
-        if not good or not all(isinstance(text, str) for text in values[1:]):
-            raise ValueError("A kept phrasing must be a list of a time and texts.")
-    return {str(key): Entry(values[0], tuple(values[1:])) for key, values in loaded.items()}
-
-
 WINDOW = 50  # calls that are looked at
 CALLS_MIN = 20  # fewer say nothing: one empty answer in ten is no pattern
 PROBES_MIN = 3  # good ones in a row switch it on again
 PROBE_SECONDS = 60.0  # between two probes
 FAILED = "failed"
-OUTCOMES = (SUCCESS, EMPTY, FAILED)
+Outcome = Annotated[str, Field(pattern=f"^({SUCCESS}|{EMPTY}|{FAILED})$")]
 
 
 FALLBACK_MAX = 0.2  # share of the recent calls that may give nothing to search for, whatever the reason
@@ -126,9 +113,9 @@ MEDIAN_MAX_MS = 1_200.0  # their median time
 class Calls:
     """The record: recent calls as (outcome, milliseconds), and why and since when the step is off."""
 
-    calls: tuple[tuple[str, float], ...] = ()  # oldest first. While it is off, the probes.
+    calls: tuple[tuple[Outcome, FiniteFloat], ...] = ()  # oldest first. While it is off, the probes.
     off: str = ""  # why it is off; empty = it is on
-    probed: float = 0.0  # when it was switched off, or the last probe; seconds of the clock
+    probed: FiniteFloat = 0.0  # when it was switched off, or the last probe; seconds of the clock
 
 
 class Contract:
@@ -136,7 +123,7 @@ class Contract:
 
     def __init__(self, path: Path | None = None, clock: Callable[[], float] = time.time) -> None:
         self._clock = clock
-        self._file: SharedFile[Calls] = SharedFile(path, nothing=Calls, decode=_calls_of, encode=_calls_text)
+        self._file: SharedFile[Calls] = SharedFile(path, Calls, nothing=Calls)
 
     def refuses(self) -> str:
         """Return why no call may be made now; empty = one may. While the step is off, one a minute may, as a probe."""
@@ -182,22 +169,6 @@ class Contract:
         if median > MEDIAN_MAX_MS:
             return f"The last {n} rewrites took {median:.0f} ms (median); at most {MEDIAN_MAX_MS:.0f} are allowed."
         return ""
-
-
-def _calls_text(kept: Calls) -> str:
-    return json.dumps({"off": kept.off, "probed": kept.probed, "calls": kept.calls})
-
-
-def _calls_of(text: str) -> Calls:
-    loaded = json.loads(text)
-    if not isinstance(loaded, Mapping) or not is_number(loaded.get("probed")) or not isinstance(loaded.get("off"), str):
-        raise ValueError("What is known of rewriting must be a JSON object.")
-    calls = loaded.get("calls")
-    if not isinstance(calls, list) or not all(
-        isinstance(call, list) and len(call) == 2 and call[0] in OUTCOMES and is_number(call[1]) for call in calls
-    ):
-        raise ValueError("The calls of rewriting must be a list of pairs.")
-    return Calls(off=loaded["off"], probed=loaded["probed"], calls=tuple((outcome, ms) for outcome, ms in calls))
 
 
 STAGE = "rewrite"

@@ -21,9 +21,9 @@ from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from recall_integrations.adapters import reranker as adapters
 from recall_integrations.adapters.reranker import CrossEncoderReranker, fitted, resolve_reranker
-from recall_integrations.reranking.gate import GateSettings
+from recall_integrations.config import RerankConfig
 from recall_integrations.reranking.reranker import RerankError, judge
-from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankStage
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 
@@ -93,8 +93,7 @@ def reranker(model: Path) -> CrossEncoderReranker:
 def reranked(source: object, texts: Sequence[str] = TEXTS, **settings: Any) -> Reranked:
     found = resolve_reranker(source)
     assert found is not None
-    gate = GateSettings(budget_ms=60_000.0)
-    stage = RerankStage(found, RerankSettings(gate=gate, **settings), Guard("rerank"))
+    stage = RerankStage(found, RerankConfig(**settings), Guard("rerank", limit_ms=60_000.0))
     loading = stage.warm()
     if loading is not None:
         wait([loading], 60)

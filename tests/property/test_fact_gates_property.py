@@ -13,7 +13,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from benchmarks.facts.generator.histories import rooms
-from recall_integrations.delivery.subjects import Subjects, said_so, subject_of
 from recall_integrations.facts import sentences
 from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
@@ -127,16 +126,3 @@ def test_times_are_looked_up_together_as_one_by_one(told: list[tuple[int, int, i
         each = {row: time for row in range(10) if (time := column.of_row(row, *window)) is not None}
         assert column.of_rows([9, *range(9)], *window) == each
         assert column.of_rows([], *window) == {}
-
-
-def test_what_replies_are_about_is_read_later() -> None:
-    before = ["", "My tomato plants are big", "Hello", ""]
-    subjects = Subjects(
-        {3: ("Three, since spring", before), 5: ("Nothing else to say about kestrels", ["", "", "", ""])}, []
-    )
-    found = subject_of("Three, since spring", before, first=2)
-    assert found is not None
-    assert dict(subjects) == {3: said_so(found)} and len(subjects) == 1
-    assert subjects.get(5, "") == subjects.get(7, "") == ""
-    with pytest.raises(KeyError):
-        subjects[5]

@@ -10,11 +10,12 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.redactor import Redactor, find, redact
+from recall_integrations.privacy.redactor import Redactor, find
 from tests.planted.contexts import CONTEXTS, planted
 from tests.planted.identifiers import KINDS, made
 from tests.planted.leaks import left
 from tests.quick import examples
+from tests.redaction import redact
 
 WORDS = string.ascii_letters + string.digits
 EMAILS = st.builds(

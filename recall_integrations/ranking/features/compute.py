@@ -1,29 +1,42 @@
 """Evidence for each candidate, as named columns, each computed at its first use; and the list of all features.
 
-The meaning of each column stands beside its weight; the symbols are those of `match`. Evidence that is absent (no
-thread, actor, time or vector) makes a constant column, which orders nothing, or none.
+The meaning of each column stands beside its weight (`features.json`); the symbols are those of `match`. Evidence that
+is absent (no thread, actor, time or vector) makes a constant column, which orders nothing, or none.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows
 from recall_integrations.ranking.features.bm25 import Values
-from recall_integrations.ranking.features.conversation import EXCHANGE, SPEAKERS, SUBJECT
-from recall_integrations.ranking.features.feature import FeatureSet
+from recall_integrations.ranking.features.conversation import OF_CONVERSATION
+from recall_integrations.ranking.features.feature import Feature, FeatureSet, Label, Of
 from recall_integrations.ranking.features.match import FeatureInput, Match, once
-from recall_integrations.ranking.features.record import DATES, NEARBY, RECORD
-from recall_integrations.ranking.features.texts import NEIGHBOURS, VECTORS, WORDS
+from recall_integrations.ranking.features.record import OF_RECORD
+from recall_integrations.ranking.features.texts import OF_TEXTS
 from recall_integrations.records import record
 
-# The order is that of columns, of sums (floating point: another order gives other last digits), and of the table in
-# docs/ranking.md.
-FEATURES = FeatureSet((*WORDS, *NEIGHBOURS, *NEARBY, *VECTORS, *SPEAKERS, *EXCHANGE, *SUBJECT, *DATES, *RECORD))
+COMPUTED_BY: Mapping[str, Of] = {**OF_TEXTS, **OF_CONVERSATION, **OF_RECORD}
+
+
+def _entry(name: str, said: Mapping[str, Any]) -> Feature:
+    label = Label(**said["label"]) if "label" in said else None
+    most = float(said["worth_max"]) if "worth_max" in said else None  # "inf": JSON has no number for it
+    return Feature(name=name, of=COMPUTED_BY[name], **{**said, "label": label, "worth_max": most})
+
+
+# How each feature counts. The order is that of columns, of sums (floating point: another order gives other last
+# digits), and of the table in docs/ranking.md.
+TABLE = Path(__file__).with_name("features.json")
+FEATURES = FeatureSet(_entry(name, said) for name, said in json.loads(TABLE.read_text(encoding="utf-8")).items())
 _UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has asked for yet
 
 

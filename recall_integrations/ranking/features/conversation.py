@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import SHORT, Rows, TextColumns
 from recall_integrations.ranking.features.bm25 import Values, weighted
-from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.types.roles import ROLE_CODES, Role
 
@@ -88,27 +88,6 @@ def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool
     return found
 
 
-SPEAKERS = (
-    Feature(
-        "speaker_named",
-        "1 where the query names the actor, or speaks in the first person and the actor is who asks",
-        speaker_named,
-        group="speaker",
-        weight={"always": 2.5},
-    ),
-    Feature(
-        "cast_present",
-        "share of the actors named in the query who speak in its thread",
-        cast_present,
-        group="thread",
-        weight={"crowd": 1.1},
-        floor=0.1,
-        label=Label("who is asked about takes part in the conversation", ruled=True),
-        gated=True,
-    ),
-)
-
-
 def asked_before(match: Match) -> Values:
     """Match the query with the sentences before it that ask, by another actor."""
     asked = match.near_asked
@@ -123,13 +102,6 @@ def same_actor(match: Match) -> NDArray[np.bool_]:
     """Flag the neighbours by the actor of the candidate, `(5, candidates)`."""
     same: NDArray[np.bool_] = (match.actors_at[0] >= 0) & (match.actors_at == match.actors_at[0])
     return same
-
-
-def asked_by_another(match: Match) -> Values:
-    """Return 1 where the text before is a question of another actor."""
-    actors = match.actors_at
-    asked: Values = match.asks[match.at[1]] * ((actors[0] >= 0) & (actors[1] >= 0) & ~same_actor(match)[1])
-    return asked
 
 
 def speaker_prior_match(match: Match) -> Values:
@@ -157,68 +129,6 @@ def by_asked_role(match: Match) -> Values:
         np.maximum(said_by, one_of(match.actors_at[0], own), out=said_by)
     said_by *= np.float32(query.strength)
     return said_by
-
-
-EXCHANGE = (
-    Feature(
-        "asked_before",
-        "near_match of the sentences that ask in the text before it, where that is by another actor",
-        asked_before,
-        group="question",
-        weight={"people": 11.0},
-        arm="lexical",
-        label=Label("answers a question close to yours", ruled=True),
-    ),
-    Feature(
-        "speaker_prior_match",
-        "the better near_match of the two texts before it that are by the same actor",
-        speaker_prior_match,
-        group="neighbour",
-        weight={"people": 1.0},
-        arm="lexical",
-    ),
-    Feature(
-        "is_question",
-        "1 where the text asks something",
-        lambda match: match.asks[: len(match.rows)],
-        group="question",
-        weight={"people": -1.9},
-    ),
-    Feature(
-        "asking_share",
-        "share of the text's words that stand in sentences that ask",
-        lambda match: match.asking_share,
-        group="question",
-        weight={"people": -4.4},
-    ),
-    Feature(
-        "by_user",
-        "1 where the user of an assistant said it",
-        by_user,
-        group="speaker",
-        weight={"spoken": 3.0},
-        label=Label("the user said it", ruled=True),
-    ),
-    Feature(
-        "by_asked_role",
-        "strength · 1 where it was said by the role whose words the query asks for",
-        by_asked_role,
-        group="speaker",
-        weight={"spoken": 5.8},
-        decisive=True,
-    ),
-    Feature(
-        "exchange_bm25",
-        "the best bm25_counted among the candidates of the thread",
-        lambda match: match.best_of_thread(match.bm25_counted),
-        group="thread",
-        weight={"roles": 1.0},
-        floor=0.8,
-        arm="lexical",
-        label=Label("what is said beside it matches", place=1),
-        gated=True,
-    ),
-)
 
 
 DECAY = 0.8  # of what was said, for each turn more that lies between
@@ -283,17 +193,15 @@ def _from_afar(match: Match, about: Values, some: Rows) -> None:
     np.maximum.at(about, (stem, there[text % len(there)]), decays)
 
 
-SUBJECT = (
-    Feature(
-        "subject_match",
-        "where the text before it, by another actor, is a question of few words: Σ share · how much more "
-        "than the text and that question do the text two before (near, ·.8) and, where `crowd` is open, the two before "
-        "that one (stems, ·.64, ·.51) hold; times 1 − asking_share",
-        subject_match,
-        group="question",
-        weight={"people": 1.0, "crowd": 2.0},
-        arm="lexical",
-        label=Label("about what was said before", ruled=True),
-        gated=True,
-    ),
-)
+OF_CONVERSATION: Mapping[str, Of] = {
+    "speaker_named": speaker_named,
+    "cast_present": cast_present,
+    "asked_before": asked_before,
+    "speaker_prior_match": speaker_prior_match,
+    "is_question": lambda match: match.asks[: len(match.rows)],
+    "asking_share": lambda match: match.asking_share,
+    "by_user": by_user,
+    "by_asked_role": by_asked_role,
+    "exchange_bm25": lambda match: match.best_of_thread(match.bm25_counted),
+    "subject_match": subject_match,
+}

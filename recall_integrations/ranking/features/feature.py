@@ -1,7 +1,7 @@
-"""Definition of a ranking feature. The features stand in the files beside this one, a group of evidence each.
+"""Definition of a ranking feature. `features.json` says how each counts; the files beside this one compute them.
 
-A `Feature` is everything there is to say about a column of evidence, in one entry: how it is computed, how it counts in
-the sum, and what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; all other code
+A `Feature` is everything there is to say about a column of evidence: how it is computed, how it counts in the sum, and
+what it says of a hit. A `FeatureSet` is the features that a ranker looks at, in order; all other code
 that needs a list of features (weights, groups, tables in the documents) reads it from there.
 """
 
@@ -20,6 +20,7 @@ from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number
 
 LAST = 99
+Of = Callable[[Match], Values | None]
 
 
 @record(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Feature:
 
     name: str
     formula: str
-    of: Callable[[Match], Values | None]
+    of: Of
     group: str
     weight: Mapping[str, float] = field(default_factory=dict)
     floor: float | None = None

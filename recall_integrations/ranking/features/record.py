@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +13,7 @@ from recall_integrations.indexes.kernels import distinct, heads
 from recall_integrations.indexes.scope_view import WORTH
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
-from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import FeatureInput, Match
 from recall_integrations.text import idf
 from recall_integrations.text.analyser import PIVOT
@@ -117,32 +118,6 @@ def z_scores(values: Values) -> Values:
     return z
 
 
-NEARBY = (
-    Feature(
-        "feedback",
-        "how much of the words of the five best other candidates by z(bm25_counted) + .4·z(cosine) the text holds",
-        feedback,
-        group="feedback",
-        weight={"long": 0.8, "documents": 2.5, "strong_documents": -1.0},
-        floor=1.0,
-        arm="lexical",
-        label=Label("shares words with what matches best", place=3),
-        gated=True,
-    ),
-    Feature(
-        "near_in_time",
-        "the best z(bm25_counted) of another candidate of the 36 hours around it",
-        near_in_time,
-        group="neighbour",
-        weight={"apart": 0.5, "notes": -0.5},
-        floor=0.3,
-        arm="lexical",
-        label=Label("close in time to what matches", place=2),
-        gated=True,
-    ),
-)
-
-
 AFTER_WINDOW = 0.6  # worth of a memory just after the window: people tell of things later
 AFTER_DAYS = (3.0, 30.0)  # shortest and longest time in which that fades
 DAY = 86_400_000_000
@@ -187,34 +162,6 @@ def is_dated(given: FeatureInput) -> NDArray[np.bool_] | bool:
     return True if given.dated is None else given.dated.take(given.rows)
 
 
-DATES = (
-    Feature(
-        "date_words_asked",
-        "date_words where the query asks for a time, else 0",
-        date_words_asked,
-        group="date",
-        weight={"always": 0.2},
-    ),
-    Feature(
-        "told_asked",
-        "1 where the text tells a time, the query asks when it was, and has no window; else 0",
-        told_asked,
-        group="date",
-        weight={"always": 0.4},
-    ),
-    Feature(
-        "date_match",
-        "window confidence · (1 inside; .6·exp(−days past the end / length of the window) after it; 0 before, "
-        "and where no time is known; at least .7 · the share of a time that it tells that lies inside)",
-        date_match,
-        group="date",
-        weight={"always": 2.1, "notes": 1.5},
-        arm="temporal",
-        decisive=True,
-    ),
-)
-
-
 def graph(match: Match) -> Values | None:
     """Return the score of the entity graph; `None` where it was not asked."""
     found = match.given.graph
@@ -232,27 +179,15 @@ def recency(match: Match) -> Values | None:
     return before.astype(np.float32)
 
 
-def importance(match: Match) -> Values | None:
-    """Return the importance of the candidates as it was given."""
-    return None if match.given.importance is None else match.given.importance.take(match.given.rows)
-
-
-RECORD = (
-    Feature(
-        "graph",
-        "score of the entity graph, 0 where it has none",
-        graph,
-        group="graph",
-        weight={"always": 0.7},
-        arm="graph",
+OF_RECORD: Mapping[str, Of] = {
+    "feedback": feedback,
+    "near_in_time": near_in_time,
+    "date_words_asked": date_words_asked,
+    "told_asked": told_asked,
+    "date_match": date_match,
+    "graph": graph,
+    "recency": recency,
+    "importance": lambda match: (
+        None if match.given.importance is None else match.given.importance.take(match.given.rows)
     ),
-    Feature(
-        "recency",
-        "2^(−age in days / half-life), 0 where no time is known",
-        recency,
-        group="recency",
-        weight={"always": 0.02},
-        label=Label("recent", ruled=True),
-    ),
-    Feature("importance", "the memory's importance", importance, group="recency", weight={"always": 0.02}),
-)
+}

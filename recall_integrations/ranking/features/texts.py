@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from functools import lru_cache
 from itertools import pairwise
 
@@ -18,7 +18,7 @@ from recall_integrations.ranking.features.bm25 import (
     undamped,
     weighted,
 )
-from recall_integrations.ranking.features.feature import Feature, Label
+from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.text import idf
 from recall_integrations.text.analyser import K1, PIVOT
@@ -146,108 +146,6 @@ def char_bm25(match: Match) -> Values:
     return weighted(np.asarray(worth, dtype=np.float32), saturated(tf.take(me, axis=1), k))
 
 
-WORDS = (
-    Feature(
-        "bm25",
-        "BM25: Σ idf · 2.2·tf / (tf + K(len, 30))",
-        lambda match: match.bm25,
-        group="word",
-        floor=0.8,
-        arm="lexical",
-    ),
-    Feature(
-        "bm25_counted",
-        "the same, each stem as often as the query says it",
-        lambda match: match.bm25_counted,
-        group="word",
-        weight={"always": 0.3, "unsaid": -0.3, "long": -0.8, "documents": 3.0, "strong_documents": -1.0},
-        floor=0.8,
-        arm="lexical",
-    ),
-    Feature(
-        "bm25_of_ceiling",
-        "bm25 / (2.2·Σ idf)",
-        lambda match: match.bm25 / np.float32((K1 + 1) * match.total),
-        group="word",
-        floor=0.05,
-        arm="lexical",
-    ),
-    Feature(
-        "idf_coverage",
-        "Σ share of the stems that the text holds",
-        idf_coverage,
-        group="word",
-        floor=0.05,
-        arm="lexical",
-    ),
-    Feature(
-        "passage_match",
-        "the best Σ share · soft of a passage: 32 words of the text, from every 16th on",
-        lambda match: match.passage[: len(match.rows)],
-        group="soft match",
-        weight={"always": 0.8, "long": -0.3, "documents": -0.7},
-        floor=0.06,
-        arm="lexical",
-    ),
-    Feature(
-        "char_bm25",
-        "BM25 of the runs of four letters of the query's words, K(len, mean len of the candidates and their "
-        "neighbours, at least 30 words), idf among these; computed where the gate `spelling` is open",
-        char_bm25,
-        group="spelling",
-        weight={"spelling": 1.8},
-        floor=0.8,
-        arm="lexical",
-        label=Label("words spelled like what is asked", place=0),
-        gated=True,
-    ),
-    Feature(
-        "lead_match",
-        "Σ share of the stems among the first 12 words of the text",
-        lead_match,
-        group="word",
-        weight={"always": 0.2, "unsaid": -0.2, "documents": -0.2},
-        floor=0.06,
-        arm="lexical",
-    ),
-    Feature(
-        "soft_match",
-        "Σ share · soft, times 2.2 / (1 + K(len, 30))",
-        lambda match: match.soft_match,
-        group="soft match",
-        floor=0.06,
-        arm="lexical",
-    ),
-    Feature(
-        "near_match",
-        "Σ share · near",
-        lambda match: match.near_match[: len(match.rows)],
-        group="soft match",
-        floor=0.06,
-        arm="lexical",
-    ),
-    Feature(
-        "weakest", "the least soft of the stems whose idf is at least half of the highest", weakest, group="soft match"
-    ),
-    Feature(
-        "focal_match",
-        "Σ soft of the stems, each by how much its word says: the length of its static vector",
-        focal_match,
-        group="soft match",
-    ),
-    Feature("focal_word", "soft of the stem whose word says most", focal_word, group="soft match"),
-    Feature("focus", "how much the word of the query says that says most", focus, group="word"),
-    Feature(
-        "bigram_match",
-        "idf of the query's neighbouring stem pairs that stand side by side in the text, as a share of all",
-        bigram_match,
-        group="pair",
-        weight={"always": 2.4, "long": 8.6, "documents": -2.4},
-        arm="lexical",
-    ),
-)
-
-
 def near_match_w1(match: Match) -> Values:
     """Match the query with a text and its neighbours at ±1: what is asked may stand in the next text."""
     return undamped(weighted(match.share, match.near_w1), match.length_w1, PIVOT_1)
@@ -259,36 +157,6 @@ def near_match_w2(match: Match) -> Values:
     return undamped(weighted(match.share, two), np.add.reduce(match.lengths_at), PIVOT_2)
 
 
-NEIGHBOURS = (
-    Feature(
-        "near_match_w1",
-        "Σ share · max of near over the text and its neighbours at ±1, times 2.2 / (1 + K(len of all, 75))",
-        near_match_w1,
-        group="neighbour",
-        floor=0.06,
-        arm="lexical",
-    ),
-    Feature(
-        "near_match_w2",
-        "the same over ±2, K(len of all, 120)",
-        near_match_w2,
-        group="neighbour",
-        weight={"always": 0.4, "crowd": 1.0, "notes": -0.4, "documents": -0.4},
-        floor=0.07,
-        arm="lexical",
-    ),
-    Feature(
-        "thread_best_soft_match",
-        "the best soft_match among the candidates of the thread",
-        lambda match: match.best_of_thread(match.soft_match),
-        group="thread",
-        weight={"always": 0.2},
-        floor=0.05,
-        arm="lexical",
-    ),
-)
-
-
 def cosine_w1(match: Match) -> Values:
     """Average the cosines of a text and its neighbours at ±1, which say what it is about."""
     at = match.at
@@ -296,25 +164,24 @@ def cosine_w1(match: Match) -> Values:
     return mean
 
 
-VECTORS = (
-    Feature(
-        "cosine",
-        "cosine of the query with the text, by the store's embedding",
-        lambda match: match.cosines[: len(match.rows)],
-        group="vector",
-        weight={"always": 0.3, "notes": 0.8, "untold": 0.5, "strong_untold": 0.5, "long": -0.7, "documents": 0.5},
-        floor=0.05,
-        arm="semantic",
-        worth_max=math.inf,
-    ),
-    Feature(
-        "cosine_w1",
-        "mean of the cosine over the text and its neighbours at ±1",
-        cosine_w1,
-        group="vector",
-        weight={"always": 0.4},
-        floor=0.04,
-        arm="semantic",
-        worth_max=1.0,
-    ),
-)
+OF_TEXTS: Mapping[str, Of] = {
+    "bm25": lambda match: match.bm25,
+    "bm25_counted": lambda match: match.bm25_counted,
+    "bm25_of_ceiling": lambda match: match.bm25 / np.float32((K1 + 1) * match.total),
+    "idf_coverage": idf_coverage,
+    "passage_match": lambda match: match.passage[: len(match.rows)],
+    "char_bm25": char_bm25,
+    "lead_match": lead_match,
+    "soft_match": lambda match: match.soft_match,
+    "near_match": lambda match: match.near_match[: len(match.rows)],
+    "weakest": weakest,
+    "focal_match": focal_match,
+    "focal_word": focal_word,
+    "focus": focus,
+    "bigram_match": bigram_match,
+    "near_match_w1": near_match_w1,
+    "near_match_w2": near_match_w2,
+    "thread_best_soft_match": lambda match: match.best_of_thread(match.soft_match),
+    "cosine": lambda match: match.cosines[: len(match.rows)],
+    "cosine_w1": cosine_w1,
+}

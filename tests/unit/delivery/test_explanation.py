@@ -163,6 +163,11 @@ def test_what_the_user_said_is_a_reason_where_it_counted() -> None:
     assert said_by(named, by_user=(1.0, 3.0)) == "says: colour; the user said it"
 
 
+def test_a_reply_to_a_short_question_is_about_what_was_said_before() -> None:
+    assert said_by(Memory("Eleven."), subject_match=(0.8, 0.9)) == "about what was said before"
+    assert said_by(Memory("Eleven."), subject_match=(0.8, 0.1)) == "weak match"
+
+
 def test_who_takes_part_is_a_reason_where_no_name_is() -> None:
     words = "who is asked about takes part in the conversation"
     assert said_by(Memory("Dark green."), cast_present=(1.0, 0.8)) == words

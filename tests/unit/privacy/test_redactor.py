@@ -11,8 +11,9 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import Door, check_mode
-from recall_integrations.privacy.redactor import Redactor, redact
+from recall_integrations.privacy.redactor import Redactor
 from recall_integrations.types import Memory, Relation
+from tests.redaction import redact
 
 REDACTED = [
     ("RG 12345678, mine", "RG [id-1], mine"),

@@ -11,7 +11,7 @@ from random import Random
 import pytest
 
 from recall_integrations.privacy import national
-from recall_integrations.privacy.redactor import redact
+from tests.redaction import redact
 
 FORMATS: list[tuple[str, Callable[[str], bool], str]] = [  # # a digit, D a day, M a month, A a letter, C a digit or K
     ("luhn", national.luhn, "################"),

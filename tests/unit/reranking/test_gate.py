@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from recall_integrations.reranking.gate import (
     GateInput,
-    GateSettings,
     regret_max,
     should_rerank,
     work_of,
 )
 from recall_integrations.resilience.guard import Estimate
 
+SETTINGS = (0.02, 1_000.0)  # least regret, longest wait
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
 FALLING = st.lists(st.floats(0, 1), min_size=1, max_size=12).map(lambda p: np.array(sorted(p, reverse=True)))
 
@@ -47,13 +47,13 @@ def asked(**changes: object) -> GateInput:
     ],
 )
 def test_the_first_no_decides(changes: dict[str, object], reason: str) -> None:
-    assert should_rerank(asked(**changes), GateSettings()) == (reason == "run", reason)
+    assert should_rerank(asked(**changes), *SETTINGS) == (reason == "run", reason)
 
 
 def test_a_slow_reranker_is_left_out() -> None:
     slow = asked(estimate=Estimate(median_ms=1_500, p95_ms=2_000), remaining_ms=2_000)
-    assert should_rerank(slow, GateSettings())[1] == "skip.slow"
-    assert should_rerank(asked(estimate=slow.estimate, remaining_ms=900), GateSettings()) == (
+    assert should_rerank(slow, *SETTINGS)[1] == "skip.slow"
+    assert should_rerank(asked(estimate=slow.estimate, remaining_ms=900), *SETTINGS) == (
         False,
         "skip.budget",
     )

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 
+from recall_integrations.config import RerankConfig
 from recall_integrations.errors import ConfigError, StoreClosed
-from recall_integrations.reranking.gate import Band, GateSettings
+from recall_integrations.reranking.gate import Band
 from recall_integrations.reranking.reranker import Judged, RerankError
-from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankSettings, RerankStage
+from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankStage
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
@@ -20,7 +21,6 @@ from recall_integrations.resilience.guard import PROBE_EVERY, Guard
 
 P = np.array([0.36, 0.35, 0.34, 0.33, 0.32, 0.31])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
-GATE = GateSettings(budget_ms=100.0)
 
 
 @dataclass
@@ -108,10 +108,11 @@ def guarded(reranker: Fake, threads: Any, budget_ms: float, failures_max: int = 
     return Guard("rerank", limit_ms=budget_ms, breaker=breaker, threads=threads, clock=clock)
 
 
-def stage(reranker: Fake, threads: Any = None, failures_max: int = 3, **changes: Any) -> RerankStage:
-    settings = RerankSettings(**{"gate": GATE, **changes})
-    guard = guarded(reranker, threads or AtOnce(), settings.gate.budget_ms, failures_max)
-    return RerankStage(reranker, settings, guard)
+def stage(
+    reranker: Fake, threads: Any = None, failures_max: int = 3, budget_ms: float = 100.0, **settings: Any
+) -> RerankStage:
+    guard = guarded(reranker, threads or AtOnce(), budget_ms, failures_max)
+    return RerankStage(reranker, RerankConfig(**settings), guard)
 
 
 def untouched(done: Reranked) -> bool:
@@ -224,7 +225,7 @@ def test_a_slow_reranker_is_off_but_tried_again_now_and_then() -> None:
 
 def test_slow_for_long_texts_is_not_slow_for_short_ones() -> None:
     reranker = Fake(seconds=0.09)
-    own = stage(reranker, gate=replace(GATE, budget_ms=100.0))
+    own = stage(reranker)
     for _ in range(3):
         own.run(request())
     long = request(texts=lambda n: ["word " * 200] * n)
@@ -270,7 +271,7 @@ def test_texts_that_cannot_be_read_are_an_error_and_no_fault_of_the_reranker() -
 
 
 def test_one_that_hangs_is_left_behind() -> None:
-    done = stage(Fake(), Never(), gate=replace(GATE, budget_ms=5.0)).run(request())
+    done = stage(Fake(), Never(), budget_ms=5.0).run(request())
     assert untouched(done) and done.outcome.reason == "failure.timeout"
     assert [(d.stage, d.reason) for d in done.degraded] == [("rerank", "timeout")]
 
@@ -372,7 +373,7 @@ def test_warming_up() -> None:
 @pytest.mark.parametrize("bad", [{"top_n": 0}, {"threshold": math.nan}, {"threshold": math.inf}])
 def test_settings_out_of_range(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"rerank\."):
-        RerankSettings(**bad)
+        RerankConfig(**bad)
 
 
 def test_a_scope_is_not_told_by_the_recalls_of_another() -> None:
