@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from importlib import resources
 from types import MappingProxyType
@@ -37,7 +38,7 @@ def _folder() -> Any:
 READ: tuple[str, ...] = tuple(
     sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
 )
-"""Codes of the languages with a table file, in order. English is read by rules of its own."""
+"""Codes of the languages with a table file, in order. English is read by rules of its own, with words of `en.json`."""
 
 
 def name_of(code: str) -> str:
@@ -70,6 +71,17 @@ def checked(code: str, content: Any) -> Tables:
 
 
 ENGLISH = "en"  # is read by rules of its own
+
+
+@functools.cache
+def _english() -> Mapping[str, Mapping[str, Any]]:
+    found: Mapping[str, Mapping[str, Any]] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))
+    return found
+
+
+def english(reader: str) -> Mapping[str, Any]:
+    """Return the lists of words of one of the readers of English, mostly parted by blanks."""
+    return _english()[reader]
 
 
 def unread(language: str | None) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 
 PAST, OPEN, PRESENT, FUTURE = -1, 0, 1, 2  # tense of the verbs of a sentence
@@ -53,11 +54,8 @@ _WILL = frozenset("will won't shall gonna must should ought gotta wanna".split()
 _WITH_TO = frozenset("have has need needs want wants hope hopes intend intends aim supposed got about going".split())
 _IS = frozenset("am is are isn't aren't".split())
 _PRESENT = _IS | frozenset("do does don't doesn't can could might".split())
-_PLANNED = frozenset(
-    "due overdue deadline deadlines upcoming plan plans planned schedule scheduled scheduling appointment appointments "
-    "booked reserved reservation reservations booking bookings expected remind reminder reminders agenda calendar todo "
-    "todos itinerary ahead".split()
-)
+_EN = english("tense")
+_PLANNED = frozenset(_EN["planned"].split())
 _FOR = frozenset("for on at in this next tomorrow".split())
 _NO_VERB = frozenset("during evening morning spring being king thing something anything nothing everything".split())
 _PAST = frozenset(_BEEN.replace("['’]", "'").split("|"))
@@ -67,10 +65,7 @@ _SEEK = frozenset("know see find look check hear read search recall remember".sp
 _BEFORE_IS = frozenset("who what which when where how that there it he she".split())
 _CLIPPED = {word + "s": word + "'s" for word in ("who", "what", "where", "when", "that")}
 # Beside these a verb in the present says nothing of the date: it is that of a record, or of a habit.
-_RECORD = frozenset(
-    "say says tell tells know knows mention mentions mentioned remember recall note notes message messages mail mails "
-    "email emails log logs photo photos from about since after ago last past based according given".split()
-)
+_RECORD = frozenset(_EN["record"].split())
 _HABIT = frozenset("usually regularly often always typically normally ever".split())
 _STOP = regex(r"[.?!;]\s|\n")
 _NEXT_SENTENCE = 1_000  # added to the distance of a verb in another sentence
