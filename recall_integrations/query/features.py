@@ -293,54 +293,9 @@ def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, t
     return Intent(name, regex(rf"\b(?:{pattern})\b"), mode, graph, time)
 
 
-INTENTS: tuple[Intent, ...] = (
-    _intent(
-        "ownership",
-        r"who (?:all )?(?:owns?|owned|maintains?|maintained|leads?|runs|manages?|handles?|approves?)|owner(?:ship|s)?"
-        r"|owned by|maintain(?:er|ers|ed by)|responsible for|responsibility (?:for|of)|in charge of|accountable for"
-        r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
-        r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
-        r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "dependency",
-        r"depend(?:s|ed|ing)? (?:up)?on|dependent on|dependenc(?:y|ies)|dependents?|block(?:ed|ing)? by|blockers?"
-        r"|(?:what|which|who|that|is|are|it)(?: is|'s)? block(?:s|ing)|block(?:s|ing) (?:the|us|me|our)|prerequisites?"
-        r"|rel(?:y|ies|ied|ying) on|upstream|downstream|affected by|impacted by|waiting (?:on|for)",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "alignment",
-        r"align(?:s|ed|ing)? (?:with|on)|alignment|in line with|on the same page|agree(?:s|d)? (?:with|on)"
-        r"|disagree(?:s|d)?(?: with| on)?|conflicts? with|contradicts?|consensus|stakeholders?",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "what happened",
-        r"what(?: has|'s| is| was| had| did| all)? (?:happened|happening|happen|been happening|been going on|going on"
-        r"|went wrong|changed|new with)|catch me up|bring me up to (?:date|speed)|status update|any (?:news|updates?)"
-        r"|how did .{1,60} go",
-        NEURAL,
-        time=True,
-    ),
-    _intent(
-        "recency",
-        r"latest|newest|most recent|recent(?:ly)?|lately|these days|so far|just now|right now|last time"
-        r"|up to date|since (?:yesterday|last)|(?:today|yesterday|tonight)|(?:this|last|past) (?:week|month|quarter"
-        r"|year|weekend|night|few (?:days|weeks|months))",
-        None,
-        time=True,
-    ),
-    _intent(
-        "documents",
-        r"documentation|docs|handbook|runbook|playbook|wiki|readme|user guide|manual|specification|changelog"
-        r"|according to the (?:\w+ )?(?:doc|document|policy|guide|spec|contract|report)",
-        HYBRID,
-    ),
+INTENTS: tuple[Intent, ...] = tuple(
+    _intent(name, one["says"], one.get("mode"), graph=one.get("graph", False), time=one.get("time", False))
+    for name, one in english("intents").items()
 )
 
 

@@ -38,32 +38,12 @@ BACKWARDS = rf"(?:(?:{ORDINAL}|next)[- ](?:to|from)[- ](?:the )?last|last but (?
 PLACE = rf"(?:very )?(?:{BACKWARDS}|{ORDINAL}|{LAST}|earliest|initial)"
 
 # What is done in a conversation, by those who have it.
-TALKED = (
-    r"(?:talk(?:ed|ing|s)?|discuss(?:ed|ing|es)?|chat(?:ted|ting)?|sp[eo]ke?(?:n|ak|aking)?|speak(?:ing)?|convers(?:e|ed|ing)"
-    r"|say(?:ing|s)?|said|mention(?:ed|ing|s)?|tell(?:ing|s)?|told|ask(?:ed|ing|s)?|cover(?:ed|ing)?|share[ds]?|agree[ds]?"
-    r"|decide[ds]?|recommend(?:ed)?|suggest(?:ed)?|promise[ds]?|advise[ds]?|explain(?:ed)?|propose[ds]?|conclude[ds]?"
-    r"|wr(?:ite|ote|itten)|text(?:ed)?|go(?:ne|ing)? (?:over|through)|went (?:over|through)|c[oa]me up(?: with)?"
-    r"|br(?:ing|ought) up|le(?:ave|ft) off|catch up|caught up|learn(?:ed|t)?(?: about)?|plan(?:ned)?|work(?:ed)? on)"
-)
+TALKED = f"(?:{_EN['talked']})"
 # That the query is about a conversation, whoever had it.
-TOPICAL = (
-    r"(?:summar(?:y|ies|i[sz]e[ds]?|i[sz]ing)|recap(?:ped|s)?|overview|topics?|subjects?|key points"
-    r"|highlights|takeaways?"
-    r"|gist|tl;?dr|know|remember|recall|touch(?:ed)? on|transcript|outcomes?|happen(?:ed|s)?|go on|went on|going on)"
-)
+TOPICAL = f"(?:{_EN['topical']})"
 
 # Where these stand, a session is mostly not one of this conversation.
-FOREIGN = regex(
-    r"\b(?:therap(?:y|ist|ists)|counsel(?:l?ing|l?ors?)|psycholog(?:y|ist)|course|class|classes|lessons?|lectur(?:e|er|es)"
-    r"|professor|teacher|training|trainer|workshops?|conference|congress|parliament|senate|committee|court|gym|yoga|pilates"
-    r"|physio\w*|coach(?:ing)?|tutor(?:ing|ial)?|stud(?:y|io)|jam(?:ming)?|rehearsal|recording|photo|photoshoot|meditation"
-    r"|exercise|workout|dance|support group|webinar|seminar|school|university|semester|practice|surf(?:ing)?"
-    r"|swim(?:ming)?"
-    r"|climbing|massage|treatment|chemo\w*|doctor|nurse|patient|gaming|d&d|campaign|dungeon|poker|trading|lab|hackathon"
-    r"|login|log-in|logged|browser|cookies?|http|server|tmux|ssh|token|timeout|expir\w+|instructor|speaker|panel|keynote"
-    r"|interview(?:er|s)?|deposition|hearing|board|band|choir|orchestra|trip|tour)\b",
-    re.I,
-)
+FOREIGN = regex(rf"\b(?:{_EN['foreign']})\b", re.I)
 
 # Words that may follow a session: the sentence goes on, and nothing narrows down which one is meant.
 FOLLOWING = frozenset(_EN["following"].split())
