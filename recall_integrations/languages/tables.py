@@ -15,6 +15,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
 
 SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
+ENGLISH = "en"  # is read by rules of its own, but for negation; its words are in `en.json`
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -70,18 +71,11 @@ def checked(code: str, content: Any) -> Tables:
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
 
 
-ENGLISH = "en"  # is read by rules of its own
-
-
 @functools.cache
-def _english() -> Mapping[str, Mapping[str, Any]]:
-    found: Mapping[str, Mapping[str, Any]] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))
-    return found
-
-
 def english(reader: str) -> Mapping[str, Any]:
     """Return the lists of words of one of the readers of English, mostly parted by blanks."""
-    return _english()[reader]
+    found: Mapping[str, Any] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))[reader]
+    return found
 
 
 def unread(language: str | None) -> tuple[str, ...]:
