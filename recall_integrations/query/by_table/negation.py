@@ -34,12 +34,12 @@ _LATIN_RUN = regex(rf"{_LATIN}(?: {_LATIN})*")
 _HIRAGANA = regex("[\u3041-\u309f]")
 WORDLIKE = regex(LETTER)
 
-_CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept")
+_CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept", "inverted")
 _AROUND = ("around", "not_but")  # cues that have the term in them
 _PHRASES = (
     *_CUES,
-    *("idioms", "nobody", "negatives", "actions", "actions_behind", "acting", "openers"),  # what undoes a cue
-    *("determiners", "prepositions", "links", "joins", "stops", "stop_endings"),  # terms
+    *("idioms", "nobody", "negatives", "actions", "actions_behind", "acting", "openers", "asking"),  # what undoes a cue
+    *("determiners", "prepositions", "links", "linked", "joins", "stops", "stop_endings"),  # terms
     *("stops_before", "nouns", "trailing", "closers", "compounds"),
 )
 words_of = partial(
@@ -100,9 +100,9 @@ class _Reader:
         for cue in cues:
             if cue.start < reach or _meets(cue.start, cue.end, idioms) or _meets(cue.start, cue.start + 1, self.quoted):
                 continue
-            if cue.kind == "kept":  # "is not", "not only": what is inside of it is no cue
-                reach = cue.end
-            if cue.kind == "kept" or not self._allowed(cue):
+            if cue.kind == "kept" or (cue.kind == "inverted" and self._asks(cue.start)):
+                reach = cue.end  # "is not", "did Priya not say": what is inside of it is no cue
+            if cue.kind in ("kept", "inverted") or not self._allowed(cue):
                 continue
             terms, start, end = self._terms(cue)
             if not terms:
@@ -158,6 +158,10 @@ class _Reader:
         if behind is not None and WORDLIKE.match(behind.text) and self.terms.is_in("acting", token.text):
             return not self.terms.is_in("joins", behind.text)  # "not swimming or running" is a topic
         return self.terms.is_in("actions", token.text) and not self.terms.is_in("nouns", token.text)
+
+    def _asks(self, start: int) -> bool:
+        """Say whether a question may begin here: at the start of a clause, or behind a question word."""
+        return self._opens_clause(start) or self.words.ends("asking", self.text[:start].rstrip()) is not None
 
     def _opens_clause(self, start: int) -> bool:
         before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start].rstrip()
@@ -325,14 +329,15 @@ class Terms:
 
     def _stops(self, tokens: list[Piece], k: int, first: int) -> bool:
         token = tokens[k]
-        if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("'", "+", "#")):
+        if token.text == "'" or not (WORDLIKE.match(token.text[-1]) or token.text.endswith(("'", "+", "#"))):
             return True
         if self.is_in("links", token.text):
             return k == first
         if self.is_in("joins", token.text):
             return True
         linked = k > first and self.is_in("links", tokens[k - 1].text)
-        if (linked or k == first) and self.among(("determiners", "nouns"), token.text):
+        leading = "linked" if linked and self.words.phrases("linked") else "determiners"
+        if (linked or k == first) and self.among((leading, "nouns"), token.text):
             return False
         # An ending that verbs have may be that of a name, and of the noun that the phrase begins with.
         return self.is_in("stops", token.text) or (
