@@ -22,6 +22,7 @@ from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
 from recall_integrations.facts.dates import given_time
+from recall_integrations.facts.grammar import table
 from recall_integrations.facts.said import IS, ME, NOT, OPS, Said, subject_key
 from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
 from recall_integrations.indexes.times import from_micros, to_micros
@@ -36,33 +37,9 @@ from recall_integrations.types.roles import Role, role_of
 FACT = "fact"  # key in the metadata
 RELATION, GIVEN = "relation", "given"
 VALUE_CHARS_MAX, NAME_CHARS_MAX = 500, 100
-# Predicate -> (slot, whether the subject of the relation is the value).
+# Predicate -> (slot, whether the subject of the relation is the value: "manager_of" makes it the boss of the object).
 _PREDICATES: Mapping[str, tuple[str, bool]] = {
-    "manager_of": ("boss", True),
-    "manages": ("boss", True),
-    "boss_of": ("boss", True),
-    "reports_to": ("boss", False),
-    "managed_by": ("boss", False),
-    "works_at": ("employer", False),
-    "works_for": ("employer", False),
-    "employed_by": ("employer", False),
-    "employer_of": ("employer", True),
-    "lives_in": ("home", False),
-    "moved_to": ("home", False),
-    "based_in": ("home", False),
-    "married_to": ("partner", False),
-    "spouse_of": ("partner", False),
-    "partner_of": ("partner", False),
-    "member_of": ("team", False),
-    "owns": ("owner", True),
-    "owner_of": ("owner", True),
-    "owned_by": ("owner", False),
-    "leads": ("owner", True),
-    "led_by": ("owner", False),
-    "located_in": ("location", False),
-    "friend_of": ("friend", False),
-    "speaks": ("language", False),
-    "allergic_to": ("allergy", False),
+    predicate: (slot.removesuffix(" of"), slot.endswith(" of")) for predicate, slot in table("en")["predicates"].items()
 }
 
 

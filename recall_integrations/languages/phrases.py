@@ -157,9 +157,18 @@ _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrop
 _EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = regex(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
-    r"|=(?P<exact>\w+)|(?P<any>\*)|(?P<digits>\#)"
+    r"|=(?P<exact>\w+)|(?P<capital>=\*)|(?P<some>\*\*)|(?P<any>\*)|(?P<digits>\#)"
     r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
 )
+
+_SIGNS = {
+    "capital": rf"(?-i:[A-Z]){LETTER}{{0,32}}",
+    "some": rf"{LETTER}{{3,32}}",
+    "any": rf"{LETTER}{{0,32}}",
+    "digits": r"\d{1,4}",
+    "comma": " ?,",
+    "open": "(?:(?:",
+}
 
 
 def _loose(phrase: str, slots: Slots) -> bool:
@@ -186,6 +195,8 @@ def _body(phrase: str, slots: Slots) -> str:
 
 def _piece(phrase: str, piece: re.Match[str], slots: Slots, loose: bool) -> str:
     kind, value = piece.lastgroup, piece.group()
+    if kind in _SIGNS:
+        return _SIGNS[kind]
     if kind == "gap":
         return _CHAR_GAP if loose else rf" {_WORD_GAP}"
     if kind == "slot":
@@ -193,20 +204,12 @@ def _piece(phrase: str, piece: re.Match[str], slots: Slots, loose: bool) -> str:
         if name not in slots:
             raise InvalidArgument(f"The phrase {phrase!r} of a table file names <{name}>, which is not listed.")
         return slots[name]
-    if kind == "open":
-        return "(?:(?:"
     if kind == "close":
         return ")" + (" ?" if loose else " ") * value.endswith(" ") + ")?"
-    if kind == "comma":
-        return " ?,"
     if kind == "sign":
         return "(?:" if value == "(" else value
     if kind == "exact":
         return f"(?-i:{re.escape(piece['exact'])})"
-    if kind == "any":
-        return rf"{LETTER}{{0,32}}"
-    if kind == "digits":
-        return r"\d{1,4}"
     if kind == "blank":
         return " ?" if loose else " "
     return "".join(_letters(run) for run in re.findall(rf"{LETTER}+|.", value))

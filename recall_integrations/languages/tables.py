@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping
 from importlib import resources
 from types import MappingProxyType
@@ -14,6 +15,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
 
 SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
+ENGLISH = "en"  # is read by rules of its own, but for negation; its words are in `en.json`
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -37,7 +39,7 @@ def _folder() -> Any:
 READ: tuple[str, ...] = tuple(
     sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
 )
-"""Codes of the languages with a table file, in order. English is read by rules of its own."""
+"""Codes of the languages with a table file, in order. English is read by rules of its own, with words of `en.json`."""
 
 
 def name_of(code: str) -> str:
@@ -69,7 +71,11 @@ def checked(code: str, content: Any) -> Tables:
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
 
 
-ENGLISH = "en"  # is read by rules of its own
+@functools.cache
+def english(reader: str) -> Mapping[str, Any]:
+    """Return the lists of words of one of the readers of English, mostly parted by blanks."""
+    found: Mapping[str, Any] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))[reader]
+    return found
 
 
 def unread(language: str | None) -> tuple[str, ...]:

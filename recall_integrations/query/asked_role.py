@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from recall_integrations.languages.tables import english
 from recall_integrations.query.by_table import person
 from recall_integrations.query.by_table.person import CLAUSE, DOING, ONLY, SAYING, SENTENCES_MAX
 from recall_integrations.query.entities.index import EntityIndex
@@ -20,21 +21,15 @@ from recall_integrations.types.roles import Role
 SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
 USER = "user"  # name of the user in a scope without a user id, and in chat logs
 
-_FIRST_PERSON = frozenset(
-    """
-    i i'd i'll i'm i've me my mine myself we we'd we'll we're we've us our ours ourselves
-    """.split()
-)
+_EN = english("asked_role")
+_FIRST_PERSON = frozenset(_EN["first_person"].split())
 # "tell me about Kestrel" is about Kestrel.
-_REQUESTS = frozenset("bring fetch find get give help let list read remind send show tell".split())
-_POLITE = frozenset("please kindly just now ok okay hey hi so and then".split())
-_REQUESTING = frozenset("can could would will".split())
+_REQUESTS = frozenset(_EN["requests"].split())
+_POLITE = frozenset(_EN["polite"].split())
+_REQUESTING = frozenset(_EN["requesting"].split())
 # "Phase I" is the first phase.
-_NUMBERED = frozenset(
-    "act appendix article book chapter class episode level part phase round season section stage step tier type "
-    "volume war".split()
-)
-_MINES = frozenset("a the coal gold land data".split())
+_NUMBERED = frozenset(_EN["numbered"].split())
+_MINES = frozenset(_EN["mines"].split())
 
 
 def implicit_user(
@@ -129,70 +124,35 @@ _ASSISTANTS = frozenset("assistant ai bot chatbot chatgpt gpt llm copilot".split
 _NAMED = frozenset("chatgpt gpt".split())  # need no article
 _ARTICLES = frozenset("the that this my our".split())
 
-_PAST = frozenset("did didn't have haven't had hadn't has hasn't was wasn't were weren't am".split())
-_MODALS = frozenset("can could should would will may might must shall can't couldn't shouldn't wouldn't won't".split())
-_AUXILIARIES = frozenset(
-    "have had has did do was were am are been be being haven't hadn't didn't wasn't don't can't cannot couldn't can "
-    "could would not".split()
-)
-_ADVERBS = frozenset(
-    "ever also already just really originally first initially previously once recently usually actually always never "
-    "still not all even only then earlier last specifically exactly apparently supposedly kindly clearly not both "
-    "yesterday today lately before so far originally ever explicitly briefly".split()
-)
+_PAST = frozenset(_EN["past"].split())
+_MODALS = frozenset(_EN["modals"].split())
+_AUXILIARIES = frozenset(_EN["auxiliaries"].split())
+_ADVERBS = frozenset(_EN["adverbs"].split())
 _BE = frozenset("was were been wasn't weren't got".split())
 
-_SAY = (
-    "say tell mention ask talk speak write explain describe report state note claim suggest recommend advise propose "
-    "answer reply respond announce confirm admit request complain promise express discuss remark name specify clarify "
-    "warn indicate outline share estimate list point bring refer call comment emphasize stress argue agree quote"
-)
-_GIVE = (
-    "give send provide show make create generate draft build produce prepare compile find offer help teach walk come "
-    "put set design plan calculate compute translate fix correct summarize summarise sketch rewrite revise post link"
-)
+_SAY = _EN["say"]
+_GIVE = _EN["give"]
 _SAYING = _stems(_SAY)
 _GIVING = _SAYING | _stems(_GIVE)
 _PARTICLES = {"put": frozenset("together forward down in".split()), "set": frozenset("up out".split())}
 _BASES = frozenset(f"{_SAY} {_GIVE}".split()) - _PARTICLES.keys()
-_PASSIVES = frozenset(
-    "told recommended advised given suggested offered promised sent shown taught warned asked".split()
-)
+_PASSIVES = frozenset(_EN["passives"].split())
 # Said or written by who is spoken to: "your advice".
-_SAYINGS = frozenset(
-    "advice recommendation recommendations suggestion suggestions answer answers response responses reply replies "
-    "explanation explanations opinion tip tips instructions instruction recipe recipes summary code script snippet "
-    "draft proposal proposals example examples message messages analysis steps guidance estimate plan list outline "
-    "template feedback version conclusion calculation itinerary reasoning comment comments words statement".split()
-)
+_SAYINGS = frozenset(_EN["sayings"].split())
 _NEW = frozenset("is what's are me need want like love appreciate get".split())  # "what's your opinion", "give me …"
 # What somebody who asks says of himself: "I wonder", "I forgot".
-_MENTAL = _stems(
-    "wonder remember recall forget think guess believe hope suppose know look search seek curious interested sure "
-    "unsure try assume understand mean imagine appreciate"
-)
+_MENTAL = _stems(_EN["mental"])
 _WANTING = frozenset("want need like love wish prefer".split())  # "what I wanted you to book" is of the past
-_ASKING = frozenset(
-    "know find ask see hear learn understand check be remember recall confirm verify read review get go revisit look "
-    "double have talk you".split()
-)
+_ASKING = frozenset(_EN["asking"].split())
 _REMEMBERING = _stems("remember recall")
 # What others do who speak. Not what is as often a noun of the user's: "did my last request go through".
-_SPEAKING = _stems(
-    "say tell mention ask speak write explain describe suggest recommend advise propose respond announce confirm admit "
-    "complain warn agree"
-)
-_SPOKEN = frozenset(
-    "said told mentioned asked spoke wrote explained described suggested recommended advised proposed responded "
-    "announced confirmed admitted complained warned agreed".split()
-)
+_SPEAKING = _stems(_EN["speaking"])
+_SPOKEN = frozenset(_EN["spoken"].split())
 _DECIDING = _SAYING | _stems("decide settle plan conclude")  # what "we" do with words
 _DETERMINERS = frozenset("my our his her their the a an this that".split())
 _SOMEBODY = frozenset("he she they somebody someone anybody anyone everybody everyone nobody".split())
 # No part of what somebody is called: "did my manager and I say", "did the plan that you wrote say".
-_BREAKS = frozenset(
-    "and or that which who whom what when where why how if because about i you we me us your to".split()
-)
+_BREAKS = frozenset(_EN["breaks"].split())
 _SAID_PAST = frozenset("did didn't have haven't had hadn't has hasn't".split())
 _ADVISED = frozenset("recommended suggested advised proposed".split())
 _WAS = frozenset("was were been wasn't weren't".split())

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 
 from recall_integrations.languages import READ
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.atoms import MONTHS, folded, normal
 from recall_integrations.query.temporal.lexicon import (
@@ -22,20 +23,10 @@ from recall_integrations.query.temporal.lexicon import (
 )
 from recall_integrations.query.temporal.translation import ANY_DAY, reader
 
+_EN = english("date_words")
 # Where a date lies from now.
-_RELATIVE = frozenset(
-    """
-    last next past previous ago recent recently current coming this yesterday today tonight tomorrow
-    monday tuesday wednesday thursday friday saturday sunday mon tue tues wed thu thur thurs fri sat sun
-    mondays tuesdays wednesdays thursdays fridays saturdays sundays weekend
-    """.split()
-)
-_UNITS = frozenset(
-    """
-    seconds minute minutes hour hours day days night nights week weeks fortnight fortnights month months quarter
-    quarters year years decade decades century centuries date time back beginning middle end since
-    """.split()
-)
+_RELATIVE = frozenset(_EN["relative"].split())
+_UNITS = frozenset(_EN["units"].split())
 _COUNTING = frozenset({*ONES, *TEENS, *TENS, *ORDINAL, "couple", "several", "half"})
 _NUMBER = regex(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
 _YEAR = re.compile(r"\d{4}")

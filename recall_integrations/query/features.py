@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import cues
 from recall_integrations.query.folding import folded
@@ -19,6 +20,7 @@ from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, st
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.query import ConversationalVerdict, Identifier, Router
 
+_EN = english("features")
 WEIGHTS: Mapping[str, float] = {  # of specificity; they add up to 1
     "entity_density": 0.35,  # of names among the words
     "temporal": 0.25,  # of a time that is asked for
@@ -144,22 +146,7 @@ def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[Memo
 
 
 PREDICATES: dict[str, tuple[str, ...]] = {
-    word: tuple(edges.split())
-    for words, edges in (
-        ("manager boss", "manager_of reports_to manages"),
-        ("manages", "manager_of manages"),
-        ("report reports", "reports_to manager_of"),
-        ("team member members", "member_of"),
-        ("owner owns", "owns owner_of"),
-        ("depends dependency dependencies", "depends_on"),
-        ("blocks blocked", "blocks blocked_by"),
-        ("works working", "works_on works_at works_with"),
-        ("employer", "works_at"),
-        ("lives", "lives_in"),
-        ("married wife husband", "married_to spouse_of"),
-        ("recommend recommended", "recommends recommended"),
-    )
-    for word in words.split()
+    word: tuple(edges.split()) for words, edges in _EN["predicates"].items() for word in words.split()
 }
 
 
@@ -182,23 +169,7 @@ FILLER = frozenset(w for w in STOP_WORDS if w.partition("'")[0] not in QUESTION_
 
 # Words of software and operations that say what a query is about. General ones that every conversation uses
 # ("search", "limit", "issue", "run") are left out on purpose.
-TECHNICAL = frozenset(
-    stem(word)
-    for word in """
-    algorithm api app async auth authentication authorization aws azure backend backup benchmark binary boolean branch
-    buffer bug build bytecode cache callback cli client cluster codebase commit compile compiler config configuration
-    container cpu crash cron css csv daemon database dataset debug debugger deploy deployment devops dns docker
-    dockerfile embedding encryption endpoint exception firewall firmware framework frontend function gateway git github
-    gpu graphql hash hook hostname html http https index indexing infra infrastructure integer iterator javascript
-    json jwt kafka kernel kubernetes lambda latency library linter linux localhost login logging logs lookup metadata
-    metric microservice middleware migration module mutex mysql namespace nginx node npm null oauth orm outage packet
-    parameter parser patch payload pipeline plugin pod polling postgres postgresql production prompt protocol proxy
-    python query queue redis refactor regex regression repo repository rerank reranker retry rollback router runtime
-    sandbox schema script sdk semaphore server serverless shard socket sql sqlite ssh ssl staging stacktrace stderr
-    stdout string subnet syntax tcp terminal terraform thread throughput timeout tls token tokenizer traceback
-    typescript udp ui unittest upload url utf variable vector vm vpn webhook websocket workflow xml yaml
-    """.split()
-)
+TECHNICAL = frozenset(map(stem, _EN["technical"].split()))
 _CODE_MARKS = regex(r"=>|->|==|!=|&&|\|\||</|/>|```|\(\)|[{};]\s*$|\$\{|\w=\w")
 
 
@@ -277,54 +248,9 @@ def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, t
     return Intent(name, regex(rf"\b(?:{pattern})\b"), mode, graph, time)
 
 
-INTENTS: tuple[Intent, ...] = (
-    _intent(
-        "ownership",
-        r"who (?:all )?(?:owns?|owned|maintains?|maintained|leads?|runs|manages?|handles?|approves?)|owner(?:ship|s)?"
-        r"|owned by|maintain(?:er|ers|ed by)|responsible for|responsibility (?:for|of)|in charge of|accountable for"
-        r"|assigned to|assignee|belongs? to|reports? to|managed by|led by|who is on call|point of contact"
-        r"|(?:'s|my|our) (?:manager|boss|supervisor|team lead)|(?:manager|boss|supervisor|lead|members?) of"
-        r"|who\b.{1,60}\b(?:team|squad|crew)|(?:team|squad|crew)\b.{1,60}\bwho",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "dependency",
-        r"depend(?:s|ed|ing)? (?:up)?on|dependent on|dependenc(?:y|ies)|dependents?|block(?:ed|ing)? by|blockers?"
-        r"|(?:what|which|who|that|is|are|it)(?: is|'s)? block(?:s|ing)|block(?:s|ing) (?:the|us|me|our)|prerequisites?"
-        r"|rel(?:y|ies|ied|ying) on|upstream|downstream|affected by|impacted by|waiting (?:on|for)",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "alignment",
-        r"align(?:s|ed|ing)? (?:with|on)|alignment|in line with|on the same page|agree(?:s|d)? (?:with|on)"
-        r"|disagree(?:s|d)?(?: with| on)?|conflicts? with|contradicts?|consensus|stakeholders?",
-        HYBRID,
-        graph=True,
-    ),
-    _intent(
-        "what happened",
-        r"what(?: has|'s| is| was| had| did| all)? (?:happened|happening|happen|been happening|been going on|going on"
-        r"|went wrong|changed|new with)|catch me up|bring me up to (?:date|speed)|status update|any (?:news|updates?)"
-        r"|how did .{1,60} go",
-        NEURAL,
-        time=True,
-    ),
-    _intent(
-        "recency",
-        r"latest|newest|most recent|recent(?:ly)?|lately|these days|so far|just now|right now|last time"
-        r"|up to date|since (?:yesterday|last)|(?:today|yesterday|tonight)|(?:this|last|past) (?:week|month|quarter"
-        r"|year|weekend|night|few (?:days|weeks|months))",
-        None,
-        time=True,
-    ),
-    _intent(
-        "documents",
-        r"documentation|docs|handbook|runbook|playbook|wiki|readme|user guide|manual|specification|changelog"
-        r"|according to the (?:\w+ )?(?:doc|document|policy|guide|spec|contract|report)",
-        HYBRID,
-    ),
+INTENTS: tuple[Intent, ...] = tuple(
+    _intent(name, one["says"], one.get("mode"), graph=one.get("graph", False), time=one.get("time", False))
+    for name, one in english("intents").items()
 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from recall_integrations.languages.phrases import blanked
-from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.features import IMPLICIT
@@ -15,24 +15,9 @@ from recall_integrations.query.spans import Spans, inside
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.query import ABOUT, ALL, NOTHING
 
+_EN = english("talk")
 # Words that say no more than that there was talk, or that all of it is wanted.
-TALK_WORDS = frozenset(
-    """
-    talk talks talked talking discuss discusses discussed discussing discussion discussions chat chats chatted
-    chatting speak speaks spoke spoken speaking converse conversed conversing conversation conversations session
-    sessions dialogue say says said saying mention mentions mentioned mentioning tell tells told telling cover
-    covers covered covering come comes came bring brings brought go goes going gone went happen happens happened
-    happening occur occurred summary summaries summarise summarised summarize summarized recap recaps recapped
-    overview gist outline highlights topic topics subject subjects point points takeaways main key notes transcript
-    log history contents content thing things stuff everything anything something whole entire full quick brief
-    short list give show read reread remind remember recall describe explain review revisit retell repeat start
-    starts started begin begins began end ends ended open opened finish finished close closed conclude concluded
-    exchange exchanged message messages text texted write wrote written share shared catch caught exactly together
-    ever back day date time please detail details look like message messages turn turns people guys know find see
-    get want need back via okay ok hey hi hello thread interesting important memories notes entry entries record
-    records tldr tl dr touch touched take took place leave left off know two
-    """.split()
-)
+TALK_WORDS = frozenset(_EN["talk_words"].split())
 # At least one of these, that it is talk at all and not what somebody did.
 _TALKING = regex(
     r"\b(?:talk|discuss|chat|sp[eo]ak|spoke|convers|dialog|say|said|mention|tell|told|came up|come up|brought"

@@ -7,12 +7,14 @@ Korean (whose particles no stemmer takes off), of syllables for Thai, Lao, Khmer
 from __future__ import annotations
 
 import functools
+import json
 import math
 import operator
 import re
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
 from typing import NamedTuple
 
 import Stemmer
@@ -63,36 +65,11 @@ _FULL_WIDTH = {0xFF01 + i: 0x21 + i for i in range(94)} | {0x3000: 0x20}
 WORD_CHARS_MAX = 64
 STEMS_KEPT = 65_536  # words whose stem is in memory, some 10 MB at most
 
-STOP_WORDS = frozenset(
-    """
-    a about above after again against all also am an and any are aren't as at be because been before being below between
-    both but by can can't cannot could couldn't did didn't do does doesn't doing don't down during each ever few for
-    from further get gets got had hadn't has hasn't have haven't having he he'd he'll he's her here here's hers herself
-    him himself his how how's i i'd i'll i'm i've if in into is isn't it it's its itself just let's may me might more
-    most mustn't my myself no nor not of off on once only or other ought our ours ourselves out over own same shall
-    shan't she she'd she'll she's should shouldn't so some such than that that's the their theirs them themselves then
-    there there's these they they'd they'll they're they've this those through to too under until up upon us very was
-    wasn't we we'd we'll we're we've were weren't what what's when when's where where's which while who who's whom whose
-    why why's will with won't would wouldn't yes you you'd you'll you're you've your yours yourself yourselves
-    """.split()
-)
+_TABLE = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+STOP_WORDS = frozenset(_TABLE["stop_words"].split())
 
 # Past forms that no suffix rule leads back to the verb: "when did she go" must find "I went". Verb first.
-_IRREGULAR_VERBS = """
-    become became, begin began begun, bite bit bitten, blow blew blown, break broke broken, bring brought,
-    build built, burn burnt, buy bought, catch caught, choose chose chosen, come came, deal dealt, dig dug,
-    draw drew drawn, dream dreamt, drink drank drunk, drive drove driven, eat ate eaten, fall fell fallen,
-    feed fed, feel felt, fight fought, find found, fly flew flown, forget forgot forgotten,
-    forgive forgave forgiven, freeze froze frozen, give gave given, go went gone, grow grew grown, hang hung,
-    hear heard, hide hid hidden, hold held, keep kept, know knew known, lead led, learn learnt, leave left,
-    lend lent, light lit, lose lost, make made, mean meant, meet met, pay paid, ride rode ridden,
-    ring rang rung, rise rose risen, run ran, say said, see saw seen, sell sold, send sent, shake shook shaken,
-    shoot shot, show shown, sing sang sung, sit sat, sleep slept, speak spoke spoken, spend spent, stand stood,
-    steal stole stolen, stick stuck, strike struck, swim swam swum, take took taken, teach taught,
-    tear tore torn, tell told, think thought, throw threw thrown, understand understood, wake woke woken,
-    wear wore worn, win won, write wrote written
-"""
-IRREGULAR = {form: verb for verb, *forms in map(str.split, _IRREGULAR_VERBS.split(",")) for form in forms}
+IRREGULAR = {form: verb for verb, *forms in map(str.split, _TABLE["irregular_verbs"].split(",")) for form in forms}
 
 _local = threading.local()
 

@@ -8,80 +8,17 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import json
 import logging
 from collections.abc import Collection, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.text.analyser import STOP_WORDS
 
-_ARABIC = {
-    "months": "آب آذار أبريل أغسطس أفريل أكتوبر أوت أيار أيلول تشرين تموز جانفي جوان جويلية حزيران ديسمبر سبتمبر شباط"
-    " فبراير فيفري كانون مارس مايو ماي نوفمبر نيسان يناير يوليو يونيو",
-    "days and their parts": "أربعاء ثلاثاء جمعة خميس سبت صباح مساء ضحوة غداة أمس غدا آناء",
-    "numbers": "إحدى اثنا اثنان اثني اثنين ثلاث ثلاثة أربع أربعة خمس خمسة ست ستة سبع سبعة ثمان ثماني ثمانية تسع تسعة "
-    "عشر عشرة عشرون عشرين ثلاثون ثلاثين اربعون اربعين خمسون خمسين ستون ستين سبعون سبعين ثمانون ثمانين تسعون تسعين مئة "
-    "مائة مئتان ثلاثمئة ثلاثمائة أربعمئة أربعمائة خمسمئة خمسمائة ستمئة ستمائة سبعمئة سبعمائة ثمانمئة ثمنمئة تسعمئة "
-    "تسعمائة ألف ألفى ثان ثاني ثالث رابع خامس سادس سابع ثامن تاسع عاشر حادي",
-    "currencies": "درهم دولار دينار ريال سنتيم شيكل فلس قرش ليرة مليم هللة يورو يوان ين",
-    "letters of the alphabet by name": "باء تاء ثاء جيم حاء خاء دال ذال راء زاي سين شين صاد ضاد طاء ظاء عين غين فاء"
-    " قاف كاف لام ميم نون هاء واو ياء همزة حاي",
-    "family": "أبو أب أخو أخ حمو حم خال حبيب",
-    "verbs: to live, feed, give, tell, know, see, go, return, put on, leave, count, think, find …": "أسكن أطعم أعطى "
-    "أخبر أعلم أرى أخذ أقبل أنبأ أنشأ ابتدأ اتخذ ارتد استحال انبرى انقلب اخلولق تبدل تحول تخذ ترك تعلم جعل حجا حدث "
-    "خبر درى ذهب رأى راح رجع رزق زعم زود ساء سقى شرع صبر طفق طق ظن عاد عد علق علم غادر كرب كسا نبا هب وجد وهب ورد حار",
-    "nouns: north, right, lime, help, bliss, span …": "شمال يمين جير عوض رزق سرا صدقا صراحة عيانا عجبا أمد معاذ جلل"
-    " مكانك مكانكم مكانكما مكانكن بطآن",
-    "what is another word without its points: cat, lentils, figs, alive, lord, mouth": "قط عدس تين حي رب فو طاق",
-}
-_INDONESIAN = {
-    "people and things": "bapak ibu hari bulan tahun masa pukul tempat kasus masalah masalahnya soal soalnya persoalan"
-    " pertanyaan jawaban jawabnya jumlah jumlahnya keinginan kelamaan keadaan cara caranya",
-    "halves of doubled words: eye, to process": "mata olah tama",
-    "numbers": "satu dua tiga empat lima kedua keduanya kelima pertama setengah",
-    "qualities": "baik baru benar besar kecil cukup dekat jauh jelas lama panjang penting tinggi umum tegas percuma"
-    " pantas setinggi siap",
-    "to work, ride, wait, ask, answer, explain, come, give, see, remember …": "bekerja bertanya bertutur"
-    " berujar berdatangan bersiap datang didatangkan mendatang mendatangi mendatangkan tiba setiba setibanya"
-    " beri berikan diberi diberikan diberikannya memberi memberikan buat dibuat dibuatnya membuat diingat diingatkan"
-    " ingat mengingat mengingatkan teringat ingin inginkan diinginkan menginginkan minta diminta dimintai meminta"
-    " memintakan jawab dijawab menjawab jelaskan dijelaskan dijelaskannya menjelaskan dikerjakan mengerjakan dilihat"
-    " melihat melihatnya terlihat kelihatan menaiki naik menanti menantikan menunjuk menunjuki menunjukkan"
-    " menunjuknya tunjuk ditunjuk ditunjuki ditunjukkan menyiapkan mempersiapkan tanya tanyakan tanyanya ditanya"
-    " ditanyai ditanyakan menanya menanyai menanyakan memihak merasa rasa rasanya terasa tambah tambahnya ditambahkan"
-    " menambahkan meyakini meyakinkan yakin tahu diketahui diketahuinya mengetahui keluar kembali lewat ikut balik",
-}
-CONTENT: Mapping[str, Mapping[str, str]] = {
-    "ar": _ARABIC,
-    "id": _INDONESIAN,
-    "ca": {"to achieve, long, mode": "consegueixo conseguim conseguir consigueix consigueixen consigueixes llarg mode"},
-    "de": {"the way (as “weg” is also away)": "weg"},
-    "es": {
-        "to feel, which slipped in beside forms of “ser”": "sentid sentida sentidas sentido sentidos siente sintiendo",
-        "the state, besides been": "estado estados",
-    },
-    "eu": {
-        "day, evening, road, light, world, to see, think, give, begin, end": "egun egunean arratsaldero bide argi"
-        " mundura"
-        " mendean ikusi pentsatuz emateko hasi hasiera hasieran hasteaz hasteko amaitu amaitzeko bukaeran bukatzeko",
-        "numbers": "bat lehen lehenengo bigarrenez bigarrenik erdi",
-    },
-    "he": {"carpenter, goat, reason, purpose": "נגר עז אס סיבה הסיבה תכלית"},
-    "hu": {
-        "article, to look for": "cikk cikkek cikkeket keressünk",
-        "qualities: good, big, new": "jó jól nagy nagyobb új újabb",
-    },
-    "ne": {
-        "lip, time, new, good": "ओठ समय नयाँ राम्रो आत्म जान",
-        "numbers": "एक दुई तीन चार पाँच पाँचौं सात नौ दोस्रो तेस्रो पहिलो",
-    },
-    "ro": {
-        "numbers": "doi două doilea patru patra trei treia treilea prima primul",
-        "girl, back, day, tomorrow, new": "fata spate zi mâine mîine noua nou",
-    },
-    "ru": {"two, three": "два три"},
-}
+_TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+CONTENT: Mapping[str, Mapping[str, str]] = _TABLE["content"]
 """Words by language and kind, parted by blanks."""
 
 
@@ -92,12 +29,7 @@ def content_words(code: str) -> frozenset[str]:
 
 logger = logging.getLogger(__name__)
 
-_LISTED = """
-    ar arabic ca catalan da danish de german el greek es spanish eu basque fi finnish fr french he hebrew hu hungarian
-    id indonesian it italian ne nepali nl dutch no norwegian pt portuguese ro romanian ru russian sv swedish ta tamil
-    tr turkish
-""".split()
-NAMES = dict(zip(_LISTED[::2], _LISTED[1::2], strict=True))
+NAMES: Mapping[str, str] = _TABLE["names"]
 """Languages with a list, and what its file is called."""
 
 _FOLDER = Path("core", "_static", "nltk_cache", "corpora", "stopwords")
@@ -153,31 +85,13 @@ UNKNOWN = Language(None, 0.0)
 
 
 # The blocks of each script. Han alone is Chinese; beside kana, Japanese.
-_SCRIPTS: Mapping[str, str] = {
-    "el": "\u0370-\u03ff\u1f00-\u1fff", "cyrillic": "\u0400-\u052f", "hy": "\u0530-\u058f", "he": "\u0590-\u05ff",
-    "arabic": "\u0600-\u06ff\u0750-\u077f", "devanagari": "\u0900-\u097f", "bn": "\u0980-\u09ff",
-    "pa": "\u0a00-\u0a7f", "gu": "\u0a80-\u0aff", "or": "\u0b00-\u0b7f", "ta": "\u0b80-\u0bff", "te": "\u0c00-\u0c7f",
-    "kn": "\u0c80-\u0cff", "ml": "\u0d00-\u0d7f", "si": "\u0d80-\u0dff", "th": "\u0e00-\u0e7f", "lo": "\u0e80-\u0eff",
-    "bo": "\u0f00-\u0fff", "my": "\u1000-\u109f", "ka": "\u10a0-\u10ff", "ko": "\u1100-\u11ff\uac00-\ud7af",
-    "am": "\u1200-\u137f", "km": "\u1780-\u17ff", "kana": "\u3040-\u30ff\u31f0-\u31ff\uff66-\uff9f",
-    "han": "\u3400-\u9fff\uf900-\ufaff\U00020000-\U0003ffff",
-}  # fmt: skip
+_SCRIPTS: Mapping[str, str] = _TABLE["scripts"]
 OTHER_SCRIPT = regex(f"[{''.join(_SCRIPTS.values())}]+")
 _BY_SCRIPT = {name: regex(f"[{blocks}]") for name, blocks in _SCRIPTS.items()}
 _DENSE = {"han": 2, "kana": 2, "ko": 2}  # letters of an alphabet that one sign is worth
 
 
-_MARKS: Mapping[str, str] = {
-    "ß": "de", "ä": "de fi sv", "ö": "de fi sv tr hu", "ü": "de tr hu", "ñ": "es eu", "¿": "es", "¡": "es",
-    "ã": "pt", "õ": "pt", "ç": "fr pt tr ca", "œ": "fr", "ê": "fr pt vi", "è": "fr it ca vi", "ù": "fr it",
-    "ò": "it ca vi", "à": "fr it ca pt",
-    "ì": "it vi", "â": "fr ro pt vi", "î": "fr ro", "ô": "fr pt vi", "û": "fr", "ë": "fr nl", "ï": "fr nl ca",
-    "á": "es pt hu cs", "é": "fr es pt hu", "í": "es pt hu cs", "ó": "es pt hu pl", "ú": "es pt hu", "ő": "hu",
-    "ű": "hu", "ă": "ro vi", "ș": "ro", "ț": "ro", "ţ": "ro", "ş": "tr ro", "ğ": "tr", "ı": "tr", "å": "sv da no",
-    "ø": "da no", "æ": "da no", "ł": "pl", "ą": "pl lt", "ę": "pl lt", "ś": "pl", "ź": "pl", "ż": "pl", "ń": "pl",
-    "ć": "pl", "ř": "cs", "ě": "cs", "ů": "cs", "č": "cs lt", "š": "cs lt", "ž": "cs lt", "ė": "lt", "ų": "lt",
-    "ū": "lt", "į": "lt", "đ": "vi", "ơ": "vi", "ư": "vi", "ð": "is", "þ": "is",
-}  # fmt: skip
+_MARKS: Mapping[str, str] = _TABLE["marks"]
 _VIETNAMESE = regex("[\u1ea0-\u1ef9đơư]")
 _CYRILLIC = (
     (regex("[іїєґ]"), regex("[ыэъё]"), "uk"),
@@ -187,69 +101,21 @@ _CYRILLIC = (
     (regex("ў"), None, "be"),
 )
 # Function words of Bulgarian that Russian does not have; the two share their letters.
-_BULGARIAN = frozenset(
-    "се са ще съм със беше който която които това тази този тези какво кога къде защо няма има".split()
-)
+_BULGARIAN = frozenset(_TABLE["bulgarian"].split())
 _RUSSIAN_LETTERS = regex("[ыэё]")
 _PERSIAN, _URDU = regex("[پچژگکی]"), regex("[ٹڈڑںےہھ]")
-_HINDI = frozenset(
-    "का की के को में है हैं से ने और पर यह वह क्या नहीं था थे थी हूँ मैं हम तुम आप कि जो हो कर एक दो या तक भी ही"
-    " तो साथ लिए बाद पहले पिछले इस उस कौन कब कहाँ क्यों कैसे सब कुछ मेरा मेरी मेरे अपने हुआ हुई हुए गया गई गए किया बारे".split()
-)
-_MARATHI = frozenset("आहे आहेत आणि होते नाही काय कधी कुठे मला माझे".split())
+_HINDI = frozenset(_TABLE["hindi"].split())
+_MARATHI = frozenset(_TABLE["marathi"].split())
 
 # Words that ask, and a few others, where the lists of stop words leave them out.
-_MORE: Mapping[str, str] = {
-    "de": "wer wen wem wessen welche welcher welches welchen wann warum wieso weshalb wo wohin woher worum worüber "
-    "wofür womit wie was oft statt lange beim gab gibt wurde wurden worden viele ja nein mag gestern heute nicht "
-    "fand vorgestern morgen übermorgen woche wochen monat monate jahr jahre letzte letzten letzter letztes "
-    "nächste nächsten nächstes vergangene tag tage nacht abend montag dienstag mittwoch donnerstag freitag "
-    "samstag sonntag januar februar märz mai juni juli oktober dezember gesagt gemacht guten gut außer "
-    "ausgenommen gibt's wurden kann kannst hallo danke bitte",
-    "es": "cuál cuáles cuánto cuánta cuántos cuántas cuándo cómo dónde quiénes hay fue qué gusta quiero tengo mañana "
-    "ayer hoy anteayer semana semanas mes meses año años pasado pasada próxima próximo día días noche tarde lunes "
-    "martes miércoles jueves viernes sábado domingo enero febrero marzo abril mayo junio julio agosto septiembre "
-    "octubre noviembre diciembre dijo dije hice hizo hicimos pasó contó quién cuál nuestra nuestro mis veces vez "
-    "salvo excepto buenas buenos gracias hola ser dos prefiero",
-    "fr": "quel quelle quels quelles combien quand comment pourquoi où quoi est-ce oui ça hier j'ai avant-hier "
-    "aujourd'hui demain semaine semaines mois année années dernier dernière derniers dernières prochain prochaine "
-    "jour jours nuit matin soir lundi mardi mercredi jeudi vendredi samedi dimanche janvier février mars avril "
-    "mai juin juillet août septembre octobre novembre décembre dit fait quelqu'un lequel laquelle personne sauf "
-    "fois merci bonjour",
-    "it": "quale quali quanto quanti quante quando perché cosa dov'è cos'è sono ieri oggi domani settimana settimane "
-    "mese mesi anno anni scorso scorsa prossima prossimo giorno giorni notte mattina sera lunedì martedì "
-    "mercoledì giovedì venerdì sabato domenica gennaio febbraio marzo aprile maggio giugno luglio agosto "
-    "settembre ottobre novembre dicembre detto fatto tranne sempre mai grazie buon buona ciao",
-    "pt": "quanto quantos quantas quando onde porquê você vocês sim está estão ontem anteontem hoje amanhã semana "
-    "semanas mês meses ano anos passado passada próxima próximo dia dias noite manhã tarde segunda terça quarta "
-    "quinta sexta sábado domingo fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro "
-    "disse fiz fez fizemos falei falou falamos contou aconteceu quem qual quais que viu exceto menos obrigado "
-    "obrigada olá bom boa",
-    "nl": "hoeveel welke wanneer waarom waar wie wat hoe hebben werd werden jij bij",
-    "sv": "hur många vilken vilket vilka varför när var",
-    "da": "hvor mange hvilken hvilket hvilke hvorfor hvornår hvad",
-    "no": "hvor mange hvilken hvilket hvilke hvorfor når hva",
-    "tr": "kaç hangi nerede kim nasıl neden zaman var yok değil bir",
-    "ro": "câte câți când unde cine cum care este sunt",
-    "pl": "jest się nie jak kiedy gdzie kto ile który która które dlaczego czy dla przez był była było są",
-    "cs": "je jsou kdo kde kdy jak který která které proč byl byla bylo se že pro",
-    "vi": "là của và các những được trong không có người ai khi nào bao nhiêu gì tôi bạn mình đã đang sẽ ở đâu thích "
-    "ăn uống hôm tuần tháng năm giờ lúc với từ đến này đó rồi chưa vì sao thế mấy mẹ bố chị bằng để như về tại ngày",
-    "id": "apa siapa kapan mana berapa yang dan tidak dengan untuk",
-}  # fmt: skip
+_MORE: Mapping[str, str] = _TABLE["more"]
 # Stop words of other languages that are words of English too. They speak for English as well.
-_ENGLISH_TOO = (
-    "want sense lei end non per care oh face com gain mode door sit fan era sale sea pot ins met man men min mine die"
-    " war mint pour son tale comment dog dig fa tanya inn hat alt asa dan chi la bare bin yo hay los col para den zen"
-    " cam con ham till dove come more sin sue fin hi am pm ok as sub ones note log mos pa ma na ya li han dong soy bai"
-    " lo ha wat et del el van von die ad em no one so me he do an on in is was at us tip tom tim kim ben mai ons"
-    " wen yang gu mon ii iii ca tu te si al que uno via vs ex eh ah uh um nah etc"
-)  # fmt: skip
+_ENGLISH_TOO = _TABLE["english_too"]
 _PEOPLE = frozenset({"mei"})  # names that are function words somewhere: they speak for no language
 # The same where they have a capital: given names and brands.
-_GIVEN = frozenset("ada asta cara dell ella ellen hans kira mia nell nola nora".split())
+_GIVEN = frozenset(_TABLE["given"].split())
 # With a capital inside a sentence they are no names: German writes "Sie" so.
-_POLITE = frozenset("sie ihnen ihr ihre ihrem ihren ihrer ihres".split())
+_POLITE = frozenset(_TABLE["polite"].split())
 _LATIN = ("de", "es", "fr", "pt", "it", "nl", "sv", "da", "no", "fi", "hu", "ro", "tr", "ca", "id", "eu")
 _SELDOM = frozenset({"ca", "eu", "id", "da", "no", "ro"})  # they take no vote from the others that share a word
 _WORD = regex(r"[^\W\d_]+(?:['’][^\W\d_]+)?")

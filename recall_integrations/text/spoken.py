@@ -5,9 +5,11 @@ A single terse note tells no language, many together do; the shares are whole nu
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from functools import cached_property
+from pathlib import Path
 from typing import NamedTuple
 
 from recall_integrations.patterns import regex
@@ -19,21 +21,7 @@ _SHAPE_VOTE = VOTE // 2  # of a word by its letters; a function word that one la
 _WORDS_MAX = 24  # of a text that are looked at by their letters
 
 # How words begin and end in few languages. Of one that fits several, each has its share.
-_SHAPES: Mapping[str, str] = {
-    "de": r"\w{2,}(?:ung|ungen|heit|keit|lich|schaft|chen|cht|tz|tzt|lt|rzt|pf|eur|ieren|iert|igt|ufen|ben|gen|hren)"
-    r"|sch[^o]\w+|ge\w{3,}t|ver[dfgklmsz]\w+|zw?[aeu]h?n?\w*t|\w*[aeou]hr\w*|\w*[ae]u[fs]\w*en|pf\w+"
-    r"|\w{3,}(?:sch|zeug)\w*",
-    "es": r"\w{2,}(?:ci[oó]n|ciones|dad|ando|iendo|[aeiu]d[ao]s?|[aei]r|ar[ií]a|[^h]ero|era|mente|[éíó]|illo|illa|ez)"
-    r"|\w{3,}aje|ll[aeou]\w+|hu?e\w+|\w*ñ\w*|\w*[aeiou]rr[aeiou]\w*",
-    "fr": r"\w{2,}(?:eux|euse|eau|eaux|oir|oire|ais|ait|ée|ées|és?|ille|eille|euil|eur|elle|ette|ège|ère|ier|ière|age)"
-    r"|\w+(?:oy|ouv|cqu|qu[eé])\w*|\w*ç[aou]\w*",
-    "it": r"\w{2,}(?:zion[ei]|ett[oaie]|[aiu]t[oaie]|ggi|ggio|cchi[oa]?|iere|zz[oaie]|[aei]re|ità|glia|gli|[àìù])"
-    r"|sc[ei]\w+|\w*cch\w*|\w*[aeiou]gli\w*",
-    "pt": r"\w{2,}(?:ção|ções|ões|ão|ãos|nh[aoe]s?|lh[aoe]s?|ei|[aei]r|[aei]d[ao]s?|mente|agem|eir[ao]|ou|eu|iu|ês)",
-    "nl": r"\w*(?:ij|aa|uu|oe[kdlnr]|eeu|ieuw)\w*|ge\w{3,}d|\w{2,}(?:tje|tjes|heid|lijk)",
-    "en": r"\w{2,}(?:ing|ed|ly|ght|ness|ful|tion|sion|ow|ay|ey|[^aeiou]y|ee|ll|ks|ts|ds|ch|sh|th|er|es|ck|le|nd|ve|se)"
-    r"|(?:wh|sh|th|kn|wr)\w+|\w*(?:oo|ea|ee|ou|igh|aw|ew)\w*",
-}
+_SHAPES: Mapping[str, str] = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 _SHAPE = {code: regex(f"(?:{shapes})") for code, shapes in _SHAPES.items()}
 _WORD = regex(r"[^\W\d_]{3,24}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recall_integrations.languages.tables import english
 from recall_integrations.query import negation
 from recall_integrations.query.identifiers import KINDS, find_identifiers
 from recall_integrations.query.negation import find_negations
@@ -28,7 +30,8 @@ PIECES = (
     "said say recommended suggested assistant user we me mine myself somebody she was by from",
     "ſeſſion TİME Ｓession 日本 “quoted” isn’t naïve \n \t ? ! . , ; : - -- ' ( ) & /",
 )
-WORDS = [word for line in PIECES for word in line.split(" ")] + [word for cue in negation.CUES for word in cue.words]
+CUES = [english("negation")[name] for name in ("except", "without", "plain", "orders", "kept")]
+WORDS = [word for line in (*PIECES, *(re.sub(r"[^\w' -]", " ", cues) for cues in CUES)) for word in line.split(" ")]
 SPACES = st.sampled_from([" ", " ", " ", "  ", "", "-", ", ", ". ", "'", "\n", "_"])
 
 

@@ -1,8 +1,8 @@
 """Find the terms that a query excludes, in a language with tables: `negation` in its file.
 
-The rules are those of English (`query/negation.py`): in doubt nothing is found. A cue stands before its term ("außer
-X", "sin X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu tun"). Reasons for
-a cue to mean something else are in the tables too: idioms, a negation before it, an action behind it.
+In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer. A cue stands before its
+term ("except X", "außer X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu
+tun"). Reasons for a cue to mean something else are in the tables too: idioms, a negation before it, an action behind.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import partial
+from itertools import islice
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
@@ -33,12 +34,12 @@ _LATIN_RUN = regex(rf"{_LATIN}(?: {_LATIN})*")
 _HIRAGANA = regex("[\u3041-\u309f]")
 WORDLIKE = regex(LETTER)
 
-_CUES = ("except", "without", "plain", "but", "orders", "after")
+_CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept", "inverted")
 _AROUND = ("around", "not_but")  # cues that have the term in them
 _PHRASES = (
     *_CUES,
-    *("idioms", "nobody", "negatives", "actions", "actions_behind", "openers"),  # what makes a cue something else
-    *("determiners", "prepositions", "links", "joins", "stops", "stop_endings"),  # terms
+    *("idioms", "nobody", "negatives", "actions", "actions_behind", "acting", "openers", "asking"),  # what undoes a cue
+    *("determiners", "prepositions", "links", "linked", "joins", "stops", "stop_endings"),  # terms
     *("stops_before", "nouns", "trailing", "closers", "compounds"),
 )
 words_of = partial(
@@ -99,14 +100,16 @@ class _Reader:
         for cue in cues:
             if cue.start < reach or _meets(cue.start, cue.end, idioms) or _meets(cue.start, cue.start + 1, self.quoted):
                 continue
-            if not self._allowed(cue):
+            if cue.kind == "kept" or (cue.kind == "inverted" and self._asks(cue.start)):
+                reach = cue.end  # "is not", "did Priya not say": what is inside of it is no cue
+            if cue.kind in ("kept", "inverted") or not self._allowed(cue):
                 continue
             terms, start, end = self._terms(cue)
             if not terms:
                 continue
             reach = end
             for term in terms:
-                last = end if cue.kind in ("after", "around", "not_but") else term[1]
+                last = end if term == terms[-1] or cue.kind in ("after", "around", "not_but") else term[1]
                 found.append(Excluded(self.read_text.span(start, max(last, term[1])), self.read_text.span(*term)))
         return sorted(found, key=lambda e: e.term)
 
@@ -127,10 +130,12 @@ class _Reader:
             return False
         if cue.kind in ("except", "without") and self._negated(cue.start):
             return False
-        if cue.kind == "without" and self._acts(cue.end):
+        if cue.kind in ("without", "bare") and self._acts(cue.end):
             return False
-        if cue.kind == "orders":
-            return self._opens_clause(cue.start)
+        if cue.kind in ("orders", "opening") and not self._opens_clause(cue.start):
+            return False
+        if cue.kind == "opening" and cue.start == 0:  # "No updates since Friday?"
+            return not self.text.rstrip().endswith("?")
         return cue.kind != "but" or self._named(cue.end)
 
     def _nobody(self, cue: _Cue) -> bool:
@@ -147,10 +152,16 @@ class _Reader:
 
     def _acts(self, end: int) -> bool:
         """Say whether the thing done without is an action: "ohne zu fragen", "sin avisar"."""
-        token = next(tokens_in(self.text, end, end + 64), None)
+        token, behind = [*islice(tokens_in(self.text, end, end + 96), 2), None, None][:2]
         if token is None or token.capital:
             return False
+        if behind is not None and WORDLIKE.match(behind.text) and self.terms.is_in("acting", token.text):
+            return not self.terms.is_in("joins", behind.text)  # "not swimming or running" is a topic
         return self.terms.is_in("actions", token.text) and not self.terms.is_in("nouns", token.text)
+
+    def _asks(self, start: int) -> bool:
+        """Say whether a question may begin here: at the start of a clause, or behind a question word."""
+        return self._opens_clause(start) or self.words.ends("asking", self.text[:start].rstrip()) is not None
 
     def _opens_clause(self, start: int) -> bool:
         before = self.text[max(0, start - CLAUSE_CHARS_MAX) : start].rstrip()
@@ -184,8 +195,11 @@ class _Reader:
         if cue.kind == "after":
             terms = self.terms.before(cue.start)
             return terms, terms[0][0] if terms else cue.start, cue.end
-        terms, end = self.terms.behind(cue.end, len(self.text))
-        behind = next(tokens_in(self.text, end, end + 64), None)
+        stop = len(self.text)
+        if cue.kind == "single":  # "non-frontend work": it belongs to the one word it stands before
+            stop = next((token.end for token in tokens_in(self.text, cue.end, stop)), stop)
+        terms, end = self.terms.behind(cue.end, stop)
+        behind = next(tokens_in(self.text, terms[-1][1], terms[-1][1] + 64), None) if terms else None
         if behind is None:
             return terms, cue.start, end
         acts = cue.kind == "without" and self.terms.is_in("actions_behind", behind.text)  # "ohne Anna zu fragen"
@@ -228,7 +242,7 @@ class Terms:
 
     def is_in(self, name: str, word: str) -> bool:
         """Say whether a word is one of a list."""
-        return self.words.pattern(name).fullmatch(word) is not None
+        return self.words.has(name, word)
 
     def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
         """Return the terms from `start` on, and their end; nothing beyond `stop`."""
@@ -247,12 +261,13 @@ class Terms:
         return self.among(("determiners", "prepositions"), word)
 
     def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
-        """Return the noun phrase at `start` and those joined to it, and their end."""
+        """Return the noun phrase at `start` and those joined to it, and their end, with words that fall off."""
         tokens = list(tokens_in(self.text, start, min(stop, start + 400)))
         first = self._phrase(tokens, 0)
         if first is None:
             return [], start
         (term, at), terms = first, [first[0]]
+        end = tokens[at - 1].end
         pending: list[Match] = []
         while len(terms) + len(pending) < LIST_ITEMS_MAX and at < len(tokens):
             comma = tokens[at].text == ","
@@ -263,10 +278,10 @@ class Terms:
                 break  # "… und sag mir": nouns have capitals
             term, at = following
             if closes:
-                terms, pending = [*terms, *pending, term], []
+                terms, pending, end = [*terms, *pending, term], [], tokens[at - 1].end
             else:
                 pending.append(term)
-        return terms, terms[-1][1]
+        return terms, end
 
     def _capital(self, term: Match) -> bool:
         return any(word[0].isupper() for word in self.text[slice(*term)].split())
@@ -314,14 +329,15 @@ class Terms:
 
     def _stops(self, tokens: list[Piece], k: int, first: int) -> bool:
         token = tokens[k]
-        if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("'", "+", "#")):
+        if token.text == "'" or not (WORDLIKE.match(token.text[-1]) or token.text.endswith(("'", "+", "#"))):
             return True
         if self.is_in("links", token.text):
             return k == first
         if self.is_in("joins", token.text):
             return True
         linked = k > first and self.is_in("links", tokens[k - 1].text)
-        if (linked or k == first) and self.among(("determiners", "nouns"), token.text):
+        leading = "linked" if linked and self.words.phrases("linked") else "determiners"
+        if (linked or k == first) and self.among((leading, "nouns"), token.text):
             return False
         # An ending that verbs have may be that of a name, and of the noun that the phrase begins with.
         return self.is_in("stops", token.text) or (
@@ -329,11 +345,14 @@ class Terms:
         )
 
     def _quotation(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
-        found = quotation(self.text, tokens[i].text, tokens[i].end)
-        if found is None or not WORDLIKE.search(self.text, *found[0]):
+        start = tokens[i].end
+        closing = self.text.find(QUOTES[tokens[i].text], start, start + QUOTE_CHARS_MAX)
+        inner = self.text[start : max(start, closing)]
+        if not WORDLIKE.search(inner):
             return None
-        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > found[1]), len(tokens))
-        return found[0], after
+        first = start + len(inner) - len(inner.lstrip())
+        after = next((k for k in range(i + 1, len(tokens)) if tokens[k].start > closing), len(tokens))
+        return (first, first + len(inner.strip())), after
 
     def _phrases_before(self, stop: int) -> list[Match]:
         """Return the noun phrase that ends at `stop`, without the particle at its end, and those joined to it."""
@@ -451,13 +470,3 @@ class Terms:
 def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:
     """Return the words and signs between two places, in order."""
     return (Piece(m.group(), m.start(), m.end()) for m in _TOKEN.finditer(text, start, stop))
-
-
-def quotation(text: str, mark: str, start: int) -> tuple[Match, int] | None:
-    """Return the span of the words in quotation marks, and the place of the closing mark; `start` is behind `mark`."""
-    closing = text.find(QUOTES[mark], start, start + QUOTE_CHARS_MAX)
-    if closing < 0:
-        return None
-    inner = text[start:closing]
-    first = start + len(inner) - len(inner.lstrip())
-    return (first, first + len(inner.strip())), closing

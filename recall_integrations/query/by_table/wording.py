@@ -10,10 +10,12 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.phrases import Said, Slots, alternatives, pattern
+from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 
 Match = tuple[int, int]
 _NEVER = re.compile(r"(?!)")
+_PLAIN = regex(r"[a-z'&-]+")
 _SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
 
 
@@ -38,6 +40,7 @@ class Wording:
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
         self._patterns: dict[str, re.Pattern[str]] = {}
+        self._sets: dict[str, frozenset[str] | None] = {}
 
     @cached_property
     def slots(self) -> Slots:
@@ -61,6 +64,14 @@ class Wording:
             phrases = self.phrases(name) if value is None else listed(value, self.where)
             self._patterns[name] = pattern(phrases, self._slots) or _NEVER  # without phrases it matches nothing
         return self._patterns[name]
+
+    def has(self, name: str, word: str) -> bool:
+        """Say whether a word is one of the phrases under a name: looked up, where these are words without accents."""
+        if name not in self._sets:
+            plain = [phrase.lower() for phrase in self.phrases(name)]
+            self._sets[name] = frozenset(plain) if all(map(_PLAIN.fullmatch, plain)) else None
+        words = self._sets[name]
+        return word.lower() in words if words is not None else self.pattern(name).fullmatch(word) is not None
 
     def prepare(self) -> None:
         """Compile all lists now, not when a query asks for them."""
@@ -94,7 +105,9 @@ def listed(value: Any, where: str) -> list[str]:
 @lru_cache(maxsize=256)
 def wording(language: str | None, section: str, known: tuple[str, ...], part: str = "", **more: Any) -> Wording:
     """Return a section of a language, or a part of one; without tables an empty one. `more` is as for `Wording`."""
-    content = getattr(tables(language), section) if language in READ else {}
+    content = (
+        english(section) if language == ENGLISH else getattr(tables(language), section) if language in READ else {}
+    )
     content, name = (content.get(part) or {}, f".{part}") if part else (content, "")
     return Wording(content, known, f"{language}.yaml: `{section}`{name}", **more)
 

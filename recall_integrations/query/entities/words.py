@@ -6,6 +6,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from recall_integrations import languages
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, stem
@@ -13,50 +14,20 @@ from recall_integrations.text.analyser import stemmed
 
 _ORDINARY = (Path(languages.__file__).parent / "en_ordinary.txt").read_text(encoding="utf-8")
 
+_EN = english("names")
 # Words that say what kind of thing a name is about. They carry no identity of their own, and their presence in a
 # name says that it is not a person's.
-KIND_WORDS = word_set(
-    """
-    agency airline airport app application area army association bakery band bank bar board bridge bureau business cafe
-    campaign campus center centre channel church city class clinic club co coffee college committee community company
-    conference corp corporation council country course court database department district division documentation engine
-    event factory fest festival firm force foundation fund game garden group guild handbook hospital hotel house inc
-    initiative institute island lab laboratory labs lake league library limited llc ltd machine market meetup migration
-    ministry mission model mountain museum network office operation organisation organization park party plan plant
-    platform port product program programme project release restaurant review river road room school server service
-    services shop society software squad square state station store street studio studios summit system systems team
-    technologies technology theater theatre tool tower town trail tribe trust union university valley village
-    """
-)
+KIND_WORDS = word_set(_EN["kind_words"])
 
-NAME_PARTICLES = word_set("al ap bin bint da das de del della den der di dos du el ibn la le san st ten ter van von")
+NAME_PARTICLES = word_set(_EN["name_particles"])
 
 # Upper case is how these are always written: it says nothing about whether a name is meant.
-ACRONYMS = word_set(
-    """
-    api sdk url ui ux ai ml llm pr qa hr id it us tv pc ceo cto cfo faq sql http https json xml yaml csv pdf html css
-    ide cpu gpu ram vpn dns ssh ssl aws db os io ios oauth ok eta asap fyi rsvp diy pm am
-    """
-)
+ACRONYMS = word_set(_EN["acronyms"])
 
-CALENDAR_WORDS = word_set(
-    """
-    january february march april may june july august september october november december monday tuesday wednesday
-    thursday friday saturday sunday spring summer autumn winter jan feb mar apr jun jul aug sep sept oct nov dec
-    """
-)
+CALENDAR_WORDS = word_set(_EN["calendar_words"])
 
 # Ordinary words that people are also called.
-GIVEN_WORDS = word_set(
-    """
-    angel archer art ash autumn basil bay bill bishop blaze brook buck bunny butcher chance charity chase cherry
-    clay cliff coral crystal dale dash dawn destiny drew duke earl ember fern finch fisher frank gale ginger glory
-    grace grant gray guy harmony harvest haven hope hunter ivory joy joyous june jewel jolly knight lance lark
-    laurel lotus love lucky major mark marsh merry miles misty norm nova ocean opal page patience pearl petal pierce
-    porter prince rain rich rocky rod rose rowan rusty sage sandy scout serenity shepherd sparrow stormy summer
-    sunny sunshine trinity weaver west will willow winter wren may will
-    """
-)
+GIVEN_WORDS = word_set(_EN["given_words"])
 
 ORDINARY_WORDS = word_set(_ORDINARY) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS  # as listed, without their inflections
 _STEMS = frozenset(stemmed(ORDINARY_WORDS))

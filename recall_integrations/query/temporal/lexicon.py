@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from recall_integrations.languages.tables import english
+
 
 def _numbered(words: str, first: int = 1) -> dict[str, Any]:
     return {word: i for i, group in enumerate(words.split(), first) for word in group.split("/")}
@@ -16,14 +18,10 @@ def _same(words: str, value: Any = True) -> dict[str, Any]:
     return dict.fromkeys(words.split(), value)
 
 
-MONTH = _numbered(
-    "january/jan february/feb march/mar april/apr may june/jun july/jul august/aug september/sep/sept "
-    "october/oct november/nov december/dec"
-)
+_EN = english("dates")
+MONTH = _numbered(_EN["month"])
 MONTHS = "|".join(sorted(MONTH, key=len, reverse=True))  # as a pattern
-WEEKDAY = _numbered(
-    "monday/mon tuesday/tue/tues wednesday/wed/weds thursday/thu/thur/thurs friday/fri saturday/sat sunday/sun", 0
-)
+WEEKDAY = _numbered(_EN["weekday"], 0)
 WEEKDAYS = _numbered("mondays tuesdays wednesdays thursdays fridays saturdays sundays", 0)
 
 ONES = _numbered("one two three four five six seven eight nine")
@@ -48,7 +46,6 @@ SMALL_UNIT = (
     _same("hour hours hr hrs", "hour") | _same("minute minutes min mins", "minute") | _same("seconds secs", "second")
 )
 SEASON = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-SEASONS = {"springs": 3, "summers": 6, "autumns": 9, "falls": 9, "winters": 12}
 PART_OF_DAY = {  # hours; the night lasts through 4 o'clock of the day after
     "morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (18, 28), "nighttime": (18, 28),
     "daytime": (8, 18), "lunchtime": (11, 14), "lunch": (11, 14), "noon": (12, 13), "midday": (11, 14),
@@ -58,59 +55,32 @@ PART_OF_DAY = {  # hours; the night lasts through 4 o'clock of the day after
 LAST = _same("last past previous prior preceding trailing bygone", -1)
 THIS = _same("this current present", 0)
 NEXT = _same("next coming upcoming following subsequent", 1)
-FINISH = _same(
-    "finish finished complete completed send sent submit submitted ship shipped merge merged close closed deploy "
-    "deployed deliver delivered publish published reply replied respond responded pay paid book booked order ordered "
-    "renew renewed cancel cancelled canceled schedule scheduled review reviewed resolve resolved fix fixed return "
-    "returned call called email emailed release released upload uploaded push pushed sign signed"
-)
+FINISH = _same(_EN["finish"])
 # After a number that looks like a year or a day these show that things were counted.
-COUNTED = _same(
-    "words word steps people users items rows bytes bits km kilometers kilometres miles meters metres dollars euros "
-    "pounds usd eur files messages tokens lines times pages percent points calories kcal ms mb gb kb tb px rpm hz mhz "
-    "ghz watts kg grams lbs requests records customers employees attendees tickets units copies votes entries "
-    "documents chunks samples participants questions volts stars feet foot inch inches cup cups tsp tbsp teaspoon "
-    "teaspoons tablespoon tablespoons pieces apples"
-)
+COUNTED = _same(_EN["counted"])
 # A date "on 5.12" is one behind these; else it may be a version.
-EVENT = _same(
-    "done due met meet meeting leave left leaving back arrive arrived arriving born died happen happened happens party "
-    "appointment birthday wedding dinner lunch visit visited saw"
-)
+EVENT = _same(_EN["event"])
 # What stands behind these is the number of a thing, not of a year or a day.
-NUMBERED = _same(
-    "port ports version versions room error code line issue pr ticket step chapter page section model build id number "
-    "rfc iso flight bus channel part episode item option tel phone fax zip ssn level table figure bug commit invoice "
-    "order area highway route apartment gate badge status http seed python windows office sku ref batch lot serial "
-    "extension ext suite unit floor sprint"
-)
+NUMBERED = _same(_EN["numbered"])
 # Behind a holiday these make another thing of it.
-COMPOUND = _same(
-    "egg eggs bunny island islands resolution resolutions carol carols tree trees card cards song songs movie movies "
-    "lights sweater shop"
-)
-STREET = _same("street avenue ave road lane drive court boulevard blvd square terrace")
-WISH = _same("nice great lovely wonderful relaxing fun")
+COMPOUND = _same(_EN["compound"])
+STREET = _same(_EN["street"])
+WISH = _same(_EN["wish"])
 # Words that rules know, and that say as little about time as any other: "the 2019 meeting", "the 2019 movie".
-PLAIN = _same("festival inauguration chinese jewish islamic canadian lunar white boss burns live football fever")
-FUTURE = _same("will shall i'll we'll he'll she'll they'll you'll it'll that'll won't gonna")
-PRONOUN = _same(
-    "i you he she it we they who that which there someone anyone everyone everybody nobody what one these those"
-)
-POSSESSIVE = _same("my your his her its our their")
+PLAIN = _same(_EN["plain"])
+FUTURE = _same(_EN["future"])
+PRONOUN = _same(_EN["pronoun"])
+POSSESSIVE = _same(_EN["possessive"])
 CLOSE = {"eod": "day", "eow": "week", "eom": "month", "eoq": "quarter", "eoy": "year"}  # end of day …
 DAYPARTS = _same("mornings afternoons evenings nights")
 AGO = _same("ago back earlier beforehand")
 RANGE_TO = _same("to till until til untill through thru")
-TITLE = _same(
-    "author writer copy plot ending novel book film movie chapter chapters character characters read reading "
-    "protagonist adaptation edition review hero copies quote quotes scene album"
-)
+TITLE = _same(_EN["title"])
 
 CLASSES: dict[str, dict[str, Any]] = {
     "MONTH": MONTH, "WD": WEEKDAY, "WDS": WEEKDAYS, "ONE": ONES, "TEEN": TEENS, "TEN": TENS, "ORDW": ORDINAL,
     "DECADE": DECADE, "PLAINDECADE": PLAIN_DECADE, "UNIT1": UNIT, "UNITS": UNITS, "UNIT": UNIT | UNITS,
-    "SMALLUNIT": SMALL_UNIT, "SEASON": SEASON, "SEASONS": SEASONS, "POD": PART_OF_DAY, "LAST": LAST, "THIS": THIS,
+    "SMALLUNIT": SMALL_UNIT, "SEASON": SEASON, "POD": PART_OF_DAY, "LAST": LAST, "THIS": THIS,
     "NEXT": NEXT, "REL": LAST | THIS | NEXT, "FINISH": FINISH, "COUNTED": COUNTED, "NUMBERED": NUMBERED,
     "COMPOUND": COMPOUND, "STREET": STREET, "WISH": WISH, "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
     "FUT": FUTURE, "PRON": PRONOUN, "POSS": POSSESSIVE, "AGO": AGO, "CLOSEOF": CLOSE, "PODS": DAYPARTS, "TO": RANGE_TO,
@@ -127,5 +97,5 @@ _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
     "recently lately sign thousands next upcoming coming"
 )
-_TIME_CLASSES = "MONTH WD UNIT SMALLUNIT SEASON SEASONS POD PODS DECADE FINISH CLOSEOF WDS".split()
+_TIME_CLASSES = "MONTH WD UNIT SMALLUNIT SEASON POD PODS DECADE FINISH CLOSEOF WDS".split()
 TIME_TRIGGERS = frozenset[str]().union(_TIME_WORDS.split(), *(CLASSES[name] for name in _TIME_CLASSES))

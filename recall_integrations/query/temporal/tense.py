@@ -4,23 +4,15 @@ from __future__ import annotations
 
 import functools
 
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 
 PAST, OPEN, PRESENT, FUTURE = -1, 0, 1, 2  # tense of the verbs of a sentence
 NEAR = 3  # something was changed from a date on: the nearest such date
 
-_BEEN = (
-    r"was|were|wasn['’]t|weren['’]t|did|didn['’]t|had|hadn['’]t|been|went|saw|seen|met|got|gotten|took|taken|"
-    r"made|came|bought|ate|eaten|drank|ran|felt|found|left|lost|told|gave|given|heard|held|kept|knew|known|led|said|sent|"
-    r"spent|stood|taught|thought|understood|won|wrote|written|built|began|begun|broke|broken|brought|caught|chose|chosen|"
-    r"drove|driven|fell|fallen|flew|flown|forgot|forgotten|grew|grown|rode|rose|sang|slept|spoke|spoken|stole|"
-    r"stolen|swam|swum|threw|thrown|woke|wore|beat|became|done|gone|born|paid|sold|hung|dug|drew|drawn|fought|shot|hid|"
-    r"lent|meant|shook|shown|stuck|struck|swept|tore|since"
-)
-_ADJECTIVES = (
-    r"excited|interested|tired|married|worried|need|needed|indeed|bored|stressed|hundred|speed|feed|bed|red|"
-    r"advanced|united|detailed|limited"
-)
+_EN = english("tense")
+_BEEN: str = _EN["been"]
+_ADJECTIVES: str = _EN["adjectives"]
 # Of those around a phrase the nearest says.
 _TENSE = regex(
     r"\b(?:(?P<future>will|won['’]t|shall|gonna|going to|(?:plan|plans|planning|hope|hoping|want|wants|need|needs|have|"
@@ -34,10 +26,7 @@ _TENSE = regex(
     r"takes place|happens|[a-z]+['’](?:s|re|m|ve)|remind|call|meet|visit|see you))\b"
     r"|(?P<will>['’]ll)\b"
 )
-_CHANGED = (
-    r"moved|slipped|slid|pushed|postponed|rescheduled|shifted|brought\sforward|delayed|put\s(?:off|back|up)|extended|deferred|"
-    r"changed|raised|increased|lowered|reduced|cut|set|switched|went\s(?:up|down)|replaced|renewed|suspended|closed|valid"
-)
+_CHANGED: str = _EN["changed"]
 _PUT_TO = regex(rf"\b(?:{_CHANGED})\s(?:\w+\s){{0,3}}(?:to|until|till)\s\Z")
 # "Raised to 1,545 from April", "effective 1 June", "new hours from Monday".
 _FROM_ON = regex(
@@ -53,11 +42,7 @@ _WILL = frozenset("will won't shall gonna must should ought gotta wanna".split()
 _WITH_TO = frozenset("have has need needs want wants hope hopes intend intends aim supposed got about going".split())
 _IS = frozenset("am is are isn't aren't".split())
 _PRESENT = _IS | frozenset("do does don't doesn't can could might".split())
-_PLANNED = frozenset(
-    "due overdue deadline deadlines upcoming plan plans planned schedule scheduled scheduling appointment appointments "
-    "booked reserved reservation reservations booking bookings expected remind reminder reminders agenda calendar todo "
-    "todos itinerary ahead".split()
-)
+_PLANNED = frozenset(_EN["planned"].split())
 _FOR = frozenset("for on at in this next tomorrow".split())
 _NO_VERB = frozenset("during evening morning spring being king thing something anything nothing everything".split())
 _PAST = frozenset(_BEEN.replace("['’]", "'").split("|"))
@@ -67,10 +52,7 @@ _SEEK = frozenset("know see find look check hear read search recall remember".sp
 _BEFORE_IS = frozenset("who what which when where how that there it he she".split())
 _CLIPPED = {word + "s": word + "'s" for word in ("who", "what", "where", "when", "that")}
 # Beside these a verb in the present says nothing of the date: it is that of a record, or of a habit.
-_RECORD = frozenset(
-    "say says tell tells know knows mention mentions mentioned remember recall note notes message messages mail mails "
-    "email emails log logs photo photos from about since after ago last past based according given".split()
-)
+_RECORD = frozenset(_EN["record"].split())
 _HABIT = frozenset("usually regularly often always typically normally ever".split())
 _STOP = regex(r"[.?!;]\s|\n")
 _NEXT_SENTENCE = 1_000  # added to the distance of a verb in another sentence
