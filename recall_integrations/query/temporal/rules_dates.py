@@ -51,6 +51,18 @@ def _year_in_words(hit: RuleMatch) -> Built:
     return (number_symbol(100 * hundreds + rest), 100 * hundreds + rest) if hundreds >= 15 else None
 
 
+def _decade_from(year: int) -> Built:
+    return one("S", "decade", months_from(year, 1, 120))
+
+
+def _worded_decade(hit: RuleMatch) -> Built:
+    """Read "the nineteen seventies", "the twenty tens", "the two thousands"."""
+    if not hit.token("h"):
+        return _decade_from(2000)
+    hundreds = _words(hit, "h")
+    return _decade_from(100 * hundreds + (hit.lex("DECADE", "d") or 1910) - 1900) if hundreds >= 15 else None
+
+
 def _ordinal(hit: RuleMatch) -> Built:
     value = _words(hit, "t", "o")
     return ("o", value) if value <= 31 else None
@@ -68,6 +80,9 @@ NUMBERS = (
          "in nineteen eighty-six"),
     Rule("year_thousand", "two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?", _year_in_words, 1.0,
          "in two thousand and five"),
+    Rule("decade_in_words", "the? h:(TEEN|twenty) DASH? d:(DECADE|tens)", _worded_decade, 0.9,
+         "in the nineteen seventies"),
+    Rule("the_two_thousands", "the two thousands(?!of)", _worded_decade, 0.8, "music of the two thousands"),
     Rule("ordinal_of_two_words", "t:TEN DASH? o:ORDW", _ordinal, 1.0, "the twenty-second of May"),
     Rule("ordinal_word", "o:ORDW", _ordinal, 1.0, "the seventeenth of April"),
     Rule("cardinal_of_two_words", "t:TEN DASH? o:ONE", _cardinal, 1.0, "twenty-five days ago"),
@@ -255,7 +270,7 @@ def _century(hit: RuleMatch) -> Built:
 
 
 def _decade(hit: RuleMatch) -> Built:
-    return one("S", "decade", months_from(hit.lex("DECADE", "d"), 1, 120))
+    return _decade_from(hit.lex("DECADE", "d"))
 
 
 def _numeric(hit: RuleMatch) -> Built:
@@ -283,6 +298,13 @@ def _numeric_range(hit: RuleMatch) -> Built:
         return None
     build = _days_between(month, number, month2, number2)
     return _run(None if year is None else year - ((month2, number2) < (month, number)), build)
+
+
+def _dashed_range(hit: RuleMatch) -> Built:
+    """Read "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
+    first, last = hit.tokens[0], hit.tokens[-1]
+    days = max(hit.value("a")[1], hit.value("b")[1])
+    return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
 
 
 def _numeric_parts(hit: RuleMatch) -> Built:
@@ -326,6 +348,13 @@ def _year(hit: RuleMatch) -> Built:
 def _likely_year(hit: RuleMatch) -> Built:
     """Read a number at the end of a text as a year if it is a likely one; others may be a PIN."""
     return _year(hit) if hit.beside(-1).word.isalpha() and 1900 <= hit.value("y") <= hit.today.year + 5 else None
+
+
+def _short_year(hit: RuleMatch) -> Built:
+    token = hit.token("n")
+    if token is None:
+        return _year(hit)
+    return ("Y", year_period(full_year(token.value, hit.ctx.now))) if token.end - token.start == 2 else None
 
 
 def _month(hit: RuleMatch) -> Built:
@@ -417,8 +446,11 @@ DATES = (
     Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
     Rule("quarter_year", "q:QX (COMMA|of|in|DASH)? y:YR", _quarter_year, 0.95, "in Q3 of 2024"),
     Rule("year_quarter", "y:YR (COMMA|DASH)? q:QX", _quarter_year, 0.95, "in 2024, Q3"),
+    Rule("quarter_number_year", "quarter n:DAYNUM (of|in|COMMA)? y:YR", _quarter_year, 0.93, "quarter 3 of 2024"),
     Rule("nth_quarter_year", "the? o:ORD k:(quarter|half) (of|in|COMMA)? y:YR", _quarter_year, 0.95,
          "the third quarter of 2024"),
+    Rule("year_nth_quarter", "y:YR (COMMA|DASH)? the? o:ORD k:(quarter|half)", _quarter_year, 0.93,
+         "2024, the third quarter"),
     Rule("quarter_before_quarter", "q:QX(?=(SLASH|TO|and|or) (Q|QX))", _quarter, 0.9, "Q1 to Q3 2018"),
     Rule("quarter_after_quarter", "(?<=Q(SLASH|TO|and|or)) q:QX", _quarter, 0.85, "between Q1 and Q2"),
     Rule("quarter",
@@ -440,6 +472,7 @@ DATES = (
     Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|SLASH))", _weekday_number, 0.85, "on Tue 13th"),
     Rule("numeric_range", "from:(from|between)? a:MD (and|TO) b:MD (COMMA? (of|in)? y:YR)?", _numeric_range, 0.85,
          "from 4/22 to 4/23"),
+    Rule("numeric_dashed_range", "from:(from|between) a:MDX (TO|and) b:MDX", _dashed_range, 0.75, "from 4-22 to 4-25"),
     Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("relative_numeric", "r:REL md:MD", _numeric, 0.85, "next 6/21"),
     Rule("numeric", f"(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))", _numeric, 0.75, "on 5/12"),
@@ -451,7 +484,10 @@ DATES = (
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
     Rule("year_named", "the? (calendar|fiscal|school|academic)? (year of?|years) y:YEAR", _year, 0.95,
          "the calendar year 2011"),
+    Rule("short_year_named", "the? (calendar|fiscal|school|academic) year (n:SMALL|y:YR)", _short_year, 0.85,
+         "fiscal year 08"),
     Rule("year_run", "y:YEAR(?=TO YEAR(?!DASH))", _year, 0.85, "from 2015-2019"),
+    Rule("year_before_week", "y:YEAR(?=(COMMA|DASH)? week number? SMALL)", _year, 0.85, "2018 week 35"),
     Rule("year_until_now", "y:YEAR(?=TO (present|now|today|date))", _year, 0.85, "at Acme 2019 - present"),
     Rule("year", f"(?<={_YEAR_CUES}) y:YR(?!DASH NUM)", _year, 0.9, "since 2024", weak=True),
     Rule("year_up_to", "(?<=(up|prior|back|equal|equals) to) y:YR(?!COUNTED)", _year, 0.85, "up to 2020", weak=True),

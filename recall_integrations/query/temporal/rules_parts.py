@@ -15,12 +15,13 @@ from recall_integrations.query.temporal.calendar import (
     first_week,
     monthly,
     one_day,
+    run_of_days,
     shift,
     unit_of,
     week_of,
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, every, mapped, one
-from recall_integrations.query.temporal.rules_dates import named_cycle, quarter_cycle, year_period
+from recall_integrations.query.temporal.rules_dates import month_cycle, named_cycle, quarter_cycle, year_period
 from recall_integrations.query.temporal.rules_relative import unit_from_today
 from recall_integrations.query.temporal.tokens import year_part
 
@@ -185,6 +186,17 @@ def _nth_day_of(hit: RuleMatch) -> Built:
     return mapped("D", hit.value("p"), change, "day")
 
 
+def _days_in_month(hit: RuleMatch) -> Built:
+    """Read "last month from 4 to 23": days of a month that another phrase gives."""
+    first, last = hit.pair("r", "r2") or (hit.value("a"), hit.value("b"))
+    period: Period = hit.value("p", "p2") or month_cycle(hit.lex("MONTH", "m"))
+
+    def change(month: Interval) -> Interval | None:
+        return run_of_days(*(month.start.replace(day=n) for n in (first, last))) if first < last else None
+
+    return mapped("S", period, change, "span")
+
+
 def _numbered_week(hit: RuleMatch) -> Built:
     """Read "week 30 of last year": weeks of a year are counted as in ISO 8601."""
     token, written = hit.part("n"), hit.value("y")
@@ -205,6 +217,20 @@ def _week_of_number(hit: RuleMatch) -> Built:
         return weekend_at(one_day(start)) if weekend else week_of(start, week_start)
 
     return every("S" if weekend else "W", "weekend" if weekend else "week", monthly(build))
+
+
+def _month_of_day(hit: RuleMatch) -> Built:
+    """Read "the month of September 16th"."""
+    period: Period = hit.value("p")
+    return mapped("N", period, lambda i: unit_of(i.start, "month", 0), "month") if period.unit == "day" else None
+
+
+def _day_in_month(hit: RuleMatch) -> Built:
+    """Read "last month on the 5th"."""
+    month, cycle = hit.value("p"), hit.value("d").cycle
+    if month.unit != "month" or cycle is None or not cycle.is_monthly:
+        return None
+    return mapped("D", month, lambda i: cycle.next(i.start), "day")
 
 
 def _holiday_span(hit: RuleMatch) -> Built:
@@ -298,10 +324,12 @@ PARTS = (
     Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
     Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
          "in March of last year"),
+    Rule("year_then_day", "p:Y COMMA? on c:D", _in_year, 0.93, "in 2016 on May 5"),
     Rule("year_cycle", "(p:Y|y:YEAR) COMMA? (in|during|at)? the? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
          "last year in May"),
     Rule("year_label", "p:Y (COMMA|DASH)? q:QX", _label_in_year, 0.95, "FY19 Q1"),
     Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),
+    Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth_unit, 0.93, "the third quarter this year"),
     Rule("holiday_year", "c:H (of|in|COMMA)? y:YR", _in_year, 0.95, "on Black Friday 2014"),
     Rule("nth_weekday_beside", "the? (o:ORD|last|final) w:WD p:(N|Y|Q)", _nth_weekday_of, 0.9,
          "the first Friday next month"),
@@ -309,6 +337,13 @@ PARTS = (
          "the second Friday of March"),
     Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of,
          0.93, "the 12th day of last month"),
+    Rule("days_in_month", "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)", _days_in_month,
+         0.93, "last month from 4 to 23"),
+    Rule("days_before_month", "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N", _days_in_month, 0.93,
+         "the 4th until the 22nd this month"),
+    Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
+         _days_in_month, 0.9, "from 5-17 in next month"),
+    Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
     Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
@@ -318,11 +353,13 @@ PARTS = (
          0.93, "the last five months of 2022"),
     Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)",
          lambda h: quarter_cycle(3 if h.word("u") == "quarter" else 6, h.value("o")), 0.7, "in the second quarter"),
+    Rule("year_numbered_week", "p:Y (COMMA|DASH)? week number? n:SMALL", _numbered_week, 0.9, "2018 week 35"),
     Rule("numbered_week", "the? week number? n:SMALL ((of|in|COMMA)? p:Y|COMMA? y:YEAR)?", _numbered_week, 0.85,
          "week 30 of last year"),
     Rule("week_of_number",
          "the? (week|weekend:weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD", _week_of_number,
          0.8, "the week of the 18th"),
+    Rule("month_of_day", "the? month (of|DOT) the? p:D", _month_of_day, 0.9, "the month of September 16th"),
     Rule("week_of_day",
          "the? (week (of|commencing|starting|beginning|ending|containing|including)|w SLASH c|wc) on? the? p:D",
          _week_of, 0.93, "the week of March 9th"),

@@ -79,6 +79,13 @@ def _clock_range(hit: RuleMatch) -> Built:
     return _on_day(hit, _minutes(first), _minutes(last if last > first else last + 24 * 60))
 
 
+def _clock_bound(hit: RuleMatch) -> Built:
+    moment = _minutes(hit.value("t")[0])
+    if hit.says("after", "since", "from"):
+        return _on_day(hit, moment, DAY)
+    return _on_day(hit, timedelta(0), moment) if moment else None
+
+
 def _today_part(hit: RuleMatch) -> Built:
     if hit.word("k") in ("lunch", "breakfast"):
         return None  # "this lunch" is a meal
@@ -110,6 +117,10 @@ TIMES = (
          "on Monday between 3 and 5pm"),
     Rule("clock_range_day", "(from|between) (t:T|n:DAYNUM) (and|TO) t2:T on? d:D", _clock_range, 0.93,
          "from 9am to 11am yesterday"),
+    Rule("clock_bound_day", "(before|after|since|until|till|by|from) t:T (on|COMMA)? d:D", _clock_bound, 0.92,
+         "after 5pm yesterday"),
+    Rule("day_clock_bound", "d:D COMMA? (before|after|since|until|till|by) t:T", _clock_bound, 0.92,
+         "yesterday after 5pm"),
     Rule("day_clock", "d:D COMMA? (at|around|about|T)? (about|around)? t:T", _clock, 0.93, "on Monday at 3pm"),
     Rule("clock_day", "(at|around|about)? (about|around)? t:T (on|COMMA|of)? d:D", _clock, 0.93,
          "around 3pm on Monday"),
@@ -217,6 +228,8 @@ OFFSETS = (
          "for 3 days starting next Monday"),
     Rule("for_length_from", "for u:U COMMA? from the? p:P(?!(to|until|till|through))", _starting, 0.85,
          "for 3 days from last Monday"),
+    Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
+         "3 days, from last Monday"),
     Rule("weekday_from_date", "w:D COMMA? u:U (before|after|from|prior to|following|preceding) the? p:P",
          _weekday_from_date, 0.92, "Tuesday 2 weeks after March 4th"),
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,

@@ -21,7 +21,7 @@ from recall_integrations.query.temporal.calendar import (
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
-from recall_integrations.query.temporal.rules_dates import named_cycle, verb_like, weekday_cycle
+from recall_integrations.query.temporal.rules_dates import named_cycle, season_cycle, verb_like, weekday_cycle
 from recall_integrations.query.temporal.tense import PAST
 
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
@@ -250,6 +250,23 @@ def _weekdays_away(hit: RuleMatch) -> Built:
     return that_day(today + (-_back(today, weekday) - more if hit.says("ago") else _ahead(today, weekday) + more) * DAY)
 
 
+def _seasons_ago(hit: RuleMatch) -> Built:
+    """Read "two summers ago"; a season that is still running is not one of them."""
+    cycle = season_cycle(hit.lex("SEASONS", "s")).cycle
+    assert cycle is not None
+    found = cycle.last(hit.today)
+    if found and found.end > hit.today:
+        found = cycle.last(found.start, strict=True)
+    for _ in range(min(hit.value("n"), 1000) - 1):
+        found = cycle.last(found.start, strict=True) if found else None
+    return fixed(found.start, found.end) if found else None
+
+
+def _last_weekdays(hit: RuleMatch) -> Built:
+    newest = hit.today - _back(hit.today, hit.lex("WDS", "w")) * DAY
+    return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
+
+
 DAYS = (
     Rule("two_days_ago", "the? day before yesterday", lambda h: that_day(h.today - 2 * DAY), 0.98,
          "the day before yesterday"),
@@ -273,6 +290,8 @@ DAYS = (
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))",
          lambda h: that_day(h.today + (_ahead(h.today, h.lex("WD", "w")) + 7) * DAY), 0.8, "on Monday week"),
     Rule("nights_ago", "n:NUM nights ago", lambda h: _night(h, h.value("n")), 0.9, "two nights ago"),
+    Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
+    Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
          _relative_weekday, 0.95, "last Tuesday"),
 )  # fmt: skip

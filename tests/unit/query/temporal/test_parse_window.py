@@ -152,6 +152,7 @@ def test_calendar_days(text: str, day: str) -> None:
         ("2024-05-03T10:30:00Z", "2024-05-03 12:30", "2024-05-03 12:31"),  # into the zone of now
         ("Fri, 12 Jul 2024 10:00:00 GMT", "2024-07-12 12:00", "2024-07-12 12:01"),
         ("2024-05-03 10:30", "2024-05-03 10:30", "2024-05-03 11:00"),
+        ("yesterday after 5pm", "2026-06-16 17:00", "2026-06-17"),
     ],
 )
 def test_times_of_day(text: str, start: str, end: str) -> None:

@@ -69,10 +69,13 @@ FAMILIES = {
         the week of the 3rd | 2026-06-01 2026-06-08
         week of sep 16 | 2025-09-15 2025-09-22
         the weekend of the 6th | 2026-06-06 2026-06-08
+        the month of September 16th | 2025-09-01 2025-10-01
+        last month on the 5th | 2026-05-05 2026-05-06
     """,
     "weeks by number": """
         week 35 of 2018 | 2018-08-27 2018-09-03
         week 35, 2018 | 2018-08-27 2018-09-03
+        2018 week 35 | 2018-08-27 2018-09-03
         the 35th week of 2018 | 2018-08-27 2018-09-03
         week number 10 | 2026-03-02 2026-03-09
     """,
@@ -92,6 +95,9 @@ FAMILIES = {
         who was famous in nineties | 1990-01-01 2000-01-01
         in the early nineties | 1990-01-01 1994-01-01
         in the mid-seventies | 1974-01-01 1977-01-01
+        in the nineteen seventies | 1970-01-01 1980-01-01
+        the twenty tens | 2010-01-01 2020-01-01
+        music of the two thousands | 2000-01-01 2010-01-01
         80's music | 1980-01-01 1990-01-01
         90s music | 1990-01-01 2000-01-01
     """,
@@ -103,11 +109,13 @@ FAMILIES = {
         from 8/3-8/9, 2021 | 2021-08-03 2021-08-10
         2/27-3/2 | 2026-02-27 2026-03-03
         4-23 May | 2026-05-04 2026-05-24
+        from 5-17 in next month | 2026-07-05 2026-07-18
         the meeting on 5.12 | 2026-05-12 2026-05-13
     """,
     "a year in another place": """
         in 2016 October | 2016-10-01 2016-11-01
         Jan and Feb 2020 | 2020-01-01 2020-03-01
+        fiscal year 08 | 2008-01-01 2009-01-01
         the school year 2017 | 2017-01-01 2018-01-01
         Labor Day weekend 2019 | 2019-08-31 2019-09-03
         the first Friday next month | 2026-07-03 2026-07-04
@@ -117,6 +125,7 @@ FAMILIES = {
         in May 3 years ago | 2023-05-01 2023-06-01
         May two years ago | 2024-05-01 2024-06-01
         two years ago in the summer | 2024-06-01 2024-09-01
+        two summers ago | 2024-06-01 2024-09-01
         two years ago at Christmas | 2024-12-25 2024-12-26
     """,
     "beside a holiday or a date": """
@@ -173,6 +182,7 @@ FAMILIES = {
         Thursday or Friday next week | 2026-06-25 2026-06-27
     """,
     "parts by number": """
+        quarter 3 of 2019 | 2019-07-01 2019-10-01
         FY19 Q1 | 2019-01-01 2019-04-01
         the 100th day of 2019 | 2019-04-10 2019-04-11
         the last Friday of the month | 2026-06-26 2026-06-27
@@ -189,11 +199,13 @@ FAMILIES = {
     """,
     "runs and years in other words": """
         the fair runs 13/5 to 15/5 | 2026-05-13 2026-05-16
+        from 4-22 to 4-25 | 2026-04-22 2026-04-26
         4/22 to 4/25/2019 | 2019-04-22 2019-04-26
         Apr22-Apr25 | 2026-04-22 2026-04-26
         22 Apr-25 Apr | 2026-04-22 2026-04-26
         2019Dec25 | 2019-12-25 2019-12-26
         In 2016, in October | 2016-10-01 2016-11-01
+        in 2016 on May 5 | 2016-05-05 2016-05-06
         the eighties and nineties | 1980-01-01 2000-01-01
         the 80s and 90s | 1980-01-01 2000-01-01
         the first 3 weeks of 2019 | 2018-12-31 2019-01-21
