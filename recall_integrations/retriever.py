@@ -41,7 +41,7 @@ from recall_integrations.adapters.documents import (
 )
 from recall_integrations.adapters.shapes import TEXT, format_of
 from recall_integrations.adapters.watching import errors_told, event_not_searched, run_of, span, tell_not_searched
-from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched
+from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -150,7 +150,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         verbose: bool = False,
         **fields: Any,
     ) -> None:
-        _check_names(fields, type(self).model_fields)
+        refuse_unknown("OptimizedRecallRetriever", fields, type(self).model_fields)
         if not isinstance(fields.get("optimizer"), QueryOptimizer):
             raise InvalidArgument(
                 "OptimizedRecallRetriever needs optimizer=QueryOptimizer(store), or use from_texts([...])."
@@ -322,7 +322,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             raise InvalidArgument("The copy is kept in one scope. Name it: scope=Scope(user_id=...).")
         named = ("path", "fields", "progress", "config", "extractor", "llm", "reranker")
         about = {name: given.pop(name, None) for name in named}
-        _check_names(given, {*cls.model_fields, *named, "objects", "verbose"})
+        refuse_unknown("OptimizedRecallRetriever", given, {*cls.model_fields, *named, "objects", "verbose"})
         optimizer = on_top_of(source, scope=given.get("scope"), **about)
         try:
             made = cls(optimizer=optimizer, **given)
@@ -377,8 +377,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     ) -> OptimizedRecallRetriever:
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
-        own = ("objects", "verbose")  # of LlamaIndex's class, and no fields
-        _check_names({name: value for name, value in fields.items() if name not in own}, cls.model_fields)
+        refuse_unknown("OptimizedRecallRetriever", fields, {*cls.model_fields, "objects", "verbose"})
         _check(fields)
         store = MemoryStore.open(path, embedding=embedding, config=config)
         try:
@@ -674,13 +673,6 @@ def _text(place: int, text: Any, memory_id: str | None, metadata: dict[str, Any]
         return Memory(text, id=memory_id, type=MemoryType.CHUNK, metadata=metadata)
     except InvalidMemory as e:
         raise InvalidMemory(f"Text {place}: {e}{hint}") from e
-
-
-def _check_names(given: Iterable[str], fields: Iterable[str]) -> None:
-    unknown = sorted(set(given) - set(fields))
-    if unknown:
-        known = ", ".join(sorted(fields))
-        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. OptimizedRecallRetriever takes: {known}.")
 
 
 def _check(given: Mapping[str, Any]) -> None:

@@ -15,15 +15,11 @@ all of them. `dataclasses.replace` makes a changed copy, checked as well.
 
 from recall_integrations.config.answering import (
     ARMS,
-    FALLBACK,
-    FUSIONS,
     PLAN_RULES,
-    RANKERS,
     REWRITE_TIMEOUT,
     STRATEGIES,
     BreakerConfig,
     CacheConfig,
-    FallbackFusionConfig,
     LimitsConfig,
     PlannerConfig,
     QueryConfig,
@@ -38,16 +34,12 @@ from recall_integrations.config.scopes import ScopeSettings
 
 __all__ = [
     "ARMS",
-    "FALLBACK",
-    "FUSIONS",
     "PLAN_RULES",
-    "RANKERS",
     "REWRITE_TIMEOUT",
     "STRATEGIES",
     "BreakerConfig",
     "CacheConfig",
     "FactsConfig",
-    "FallbackFusionConfig",
     "LearnedConfig",
     "LimitsConfig",
     "PlannerConfig",

@@ -151,8 +151,7 @@ class AgentMemory:
     @property
     def judged(self) -> bool:
         """True if recalls can be judged with effect: with `mode: learned`."""
-        config = self.optimizer.config
-        return config.mode == "learned" and config.learned.feedback
+        return self.optimizer.config.mode == "learned"
 
     def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
         """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query."""

@@ -253,7 +253,7 @@ def down(*names: str) -> list[ArmSpec]:
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
-    **{name: partial(RecallConfig().with_strategy, name) for name in STRATEGIES},
+    **{name: partial(RecallConfig().with_settings, [("ranking.strategy", name)]) for name in STRATEGIES},
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }
 ARMS_DOWN = ((), ("semantic",), ("lexical", "graph"), ("semantic", "lexical", "temporal"))
