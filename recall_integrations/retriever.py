@@ -215,7 +215,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     @classmethod
     def from_documents(
         cls,
-        documents: Iterable[Document],
+        documents: Iterable[Any],
         *,
         path: str | Path | None = None,
         embedding: Any = None,
@@ -232,32 +232,25 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidMemory: a document cannot be stored; the message says which, and none was stored.
         """
-        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
-        return cls._of(documents, "Document", fields, made_with)
+        listed = _listed(documents, "documents or nodes")
+        found = [_memory(item, place) for place, item in enumerate(listed)]
+        memories = [memory for memory in found if memory is not None]
+        if len(memories) < len(found):
+            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
+        objects = objects_of(listed) if fields.get("objects") is None else {}
+        if objects and fields.get("object_map") is None:
+            fields = {**fields, "object_map": objects}
+        return cls._over(memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config)
 
     @classmethod
-    def from_nodes(
-        cls,
-        nodes: Iterable[Any],
-        *,
-        path: str | Path | None = None,
-        embedding: Any = None,
-        llm: Any = None,
-        reranker: Any = None,
-        config: RecallConfig | None = None,
-        **fields: Any,
-    ) -> OptimizedRecallRetriever:
+    def from_nodes(cls, nodes: Iterable[Any], **given: Any) -> OptimizedRecallRetriever:
         """Make a retriever over a store of LlamaIndex nodes; `node_id` becomes the memory's id.
 
         Nodes come back as they went in, with our metadata: relationships, excluded keys, templates, places in their
-        documents. A document comes back as a text node, an index node leads to its object. Nodes without text are left
-        out, with a warning. The other arguments are those of `from_texts`.
-
-        Raises:
-            InvalidMemory: a node cannot be stored; the message says which, and none was stored.
+        documents. A document comes back as a text node, an index node leads to its object. The other arguments, and
+        the errors, are those of `from_documents`.
         """
-        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
-        return cls._of(nodes, "Node", fields, made_with)
+        return cls.from_documents(nodes, **given)
 
     @classmethod
     def from_chroma(cls, collection: Any, **given: Any) -> OptimizedRecallRetriever:
@@ -356,20 +349,6 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             return self.optimizer
         raise InvalidArgument("This retriever has a store of its own. from_chroma, from_vectorstore and from_index "
                               "make one on top of another store.")  # fmt: skip
-
-    @classmethod
-    def _of(
-        cls, given: Iterable[Any], what: str, fields: dict[str, Any], made_with: dict[str, Any]
-    ) -> OptimizedRecallRetriever:
-        listed = _listed(given, "documents or nodes")
-        found = [_memory(item, f"{what} {place}") for place, item in enumerate(listed)]
-        memories = [memory for memory in found if memory is not None]
-        if len(memories) < len(found):
-            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
-        objects = objects_of(listed) if fields.get("objects") is None else {}
-        if objects and fields.get("object_map") is None:
-            fields = {**fields, "object_map": objects}
-        return cls._over(memories, fields, **made_with)
 
     @classmethod
     def _over(
@@ -697,8 +676,9 @@ def _listed(given: Any, what: str) -> list[Any]:
     return list(given)
 
 
-def _memory(item: object, what: str) -> Memory | None:
+def _memory(item: object, place: int) -> Memory | None:
     """Return the memory of a document or a node of either framework; `None` where it has no text."""
+    what = f"{'Node' if isinstance(item, BaseNode) else 'Document'} {place}"
     try:
         if isinstance(item, Document):
             return memory_of_document(item)

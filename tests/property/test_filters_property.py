@@ -18,7 +18,8 @@ from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall import plan as planning
-from recall_integrations.types.conditions import conditions_of, matches
+from recall_integrations.types.conditions import conditions_of
+from tests.meeting import matches
 from tests.quick import examples
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
