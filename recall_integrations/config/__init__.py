@@ -16,7 +16,6 @@ all of them. `dataclasses.replace` makes a changed copy, checked as well.
 from recall_integrations.config.answering import (
     ARMS,
     PLAN_RULES,
-    REWRITE_TIMEOUT,
     STRATEGIES,
     BreakerConfig,
     CacheConfig,
@@ -30,12 +29,10 @@ from recall_integrations.config.answering import (
 )
 from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
-from recall_integrations.config.scopes import ScopeSettings
 
 __all__ = [
     "ARMS",
     "PLAN_RULES",
-    "REWRITE_TIMEOUT",
     "STRATEGIES",
     "BreakerConfig",
     "CacheConfig",
@@ -51,7 +48,6 @@ __all__ = [
     "RerankConfig",
     "RetrievalConfig",
     "RewritingConfig",
-    "ScopeSettings",
     "VectorsConfig",
     "checked_config",
 ]
