@@ -36,7 +36,7 @@ Messages say what was wrong and then what to do. `code` is a stable string for p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from types import MappingProxyType
 from typing import Any, ClassVar
@@ -102,7 +102,7 @@ class InvalidInput(RecallError, ValueError):
 
 
 class InvalidQuery(InvalidInput):
-    """The query is empty, blank, longer than `limits.query_chars_max`, or not valid text."""
+    """The query is empty, blank, longer than 32,768 characters, or not valid text."""
 
 
 class InvalidArgument(InvalidInput):
@@ -258,3 +258,10 @@ def from_code(code: str, message: str) -> RecallError | None:
             return kind(message)
         waiting.extend(kind.__subclasses__())
     return None
+
+
+def refuse_unknown(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope."""
+    unknown = sorted(set(given) - set(known))
+    if unknown:
+        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. {what} takes: {', '.join(sorted(known))}.")

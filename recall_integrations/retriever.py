@@ -41,7 +41,7 @@ from recall_integrations.adapters.documents import (
 )
 from recall_integrations.adapters.shapes import TEXT, format_of
 from recall_integrations.adapters.watching import errors_told, event_not_searched, run_of, span, tell_not_searched
-from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched
+from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -150,7 +150,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         verbose: bool = False,
         **fields: Any,
     ) -> None:
-        _check_names(fields, type(self).model_fields)
+        refuse_unknown("OptimizedRecallRetriever", fields, type(self).model_fields)
         if not isinstance(fields.get("optimizer"), QueryOptimizer):
             raise InvalidArgument(
                 "OptimizedRecallRetriever needs optimizer=QueryOptimizer(store), or use from_texts([...])."
@@ -215,7 +215,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     @classmethod
     def from_documents(
         cls,
-        documents: Iterable[Document],
+        documents: Iterable[Any],
         *,
         path: str | Path | None = None,
         embedding: Any = None,
@@ -232,32 +232,25 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidMemory: a document cannot be stored; the message says which, and none was stored.
         """
-        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
-        return cls._of(documents, "Document", fields, made_with)
+        listed = _listed(documents, "documents or nodes")
+        found = [_memory(item, place) for place, item in enumerate(listed)]
+        memories = [memory for memory in found if memory is not None]
+        if len(memories) < len(found):
+            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
+        objects = objects_of(listed) if fields.get("objects") is None else {}
+        if objects and fields.get("object_map") is None:
+            fields = {**fields, "object_map": objects}
+        return cls._over(memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config)
 
     @classmethod
-    def from_nodes(
-        cls,
-        nodes: Iterable[Any],
-        *,
-        path: str | Path | None = None,
-        embedding: Any = None,
-        llm: Any = None,
-        reranker: Any = None,
-        config: RecallConfig | None = None,
-        **fields: Any,
-    ) -> OptimizedRecallRetriever:
+    def from_nodes(cls, nodes: Iterable[Any], **given: Any) -> OptimizedRecallRetriever:
         """Make a retriever over a store of LlamaIndex nodes; `node_id` becomes the memory's id.
 
         Nodes come back as they went in, with our metadata: relationships, excluded keys, templates, places in their
-        documents. A document comes back as a text node, an index node leads to its object. Nodes without text are left
-        out, with a warning. The other arguments are those of `from_texts`.
-
-        Raises:
-            InvalidMemory: a node cannot be stored; the message says which, and none was stored.
+        documents. A document comes back as a text node, an index node leads to its object. The other arguments, and
+        the errors, are those of `from_documents`.
         """
-        made_with = {"path": path, "embedding": embedding, "llm": llm, "reranker": reranker, "config": config}
-        return cls._of(nodes, "Node", fields, made_with)
+        return cls.from_documents(nodes, **given)
 
     @classmethod
     def from_chroma(cls, collection: Any, **given: Any) -> OptimizedRecallRetriever:
@@ -322,7 +315,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             raise InvalidArgument("The copy is kept in one scope. Name it: scope=Scope(user_id=...).")
         named = ("path", "fields", "progress", "config", "extractor", "llm", "reranker")
         about = {name: given.pop(name, None) for name in named}
-        _check_names(given, {*cls.model_fields, *named, "objects", "verbose"})
+        refuse_unknown("OptimizedRecallRetriever", given, {*cls.model_fields, *named, "objects", "verbose"})
         optimizer = on_top_of(source, scope=given.get("scope"), **about)
         try:
             made = cls(optimizer=optimizer, **given)
@@ -358,27 +351,12 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
                               "make one on top of another store.")  # fmt: skip
 
     @classmethod
-    def _of(
-        cls, given: Iterable[Any], what: str, fields: dict[str, Any], made_with: dict[str, Any]
-    ) -> OptimizedRecallRetriever:
-        listed = _listed(given, "documents or nodes")
-        found = [_memory(item, f"{what} {place}") for place, item in enumerate(listed)]
-        memories = [memory for memory in found if memory is not None]
-        if len(memories) < len(found):
-            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
-        objects = objects_of(listed) if fields.get("objects") is None else {}
-        if objects and fields.get("object_map") is None:
-            fields = {**fields, "object_map": objects}
-        return cls._over(memories, fields, **made_with)
-
-    @classmethod
     def _over(
         cls, memories: list[Memory], fields: dict[str, Any], *, path: Any, embedding: Any, config: Any, **asked: Any
     ) -> OptimizedRecallRetriever:
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
-        own = ("objects", "verbose")  # of LlamaIndex's class, and no fields
-        _check_names({name: value for name, value in fields.items() if name not in own}, cls.model_fields)
+        refuse_unknown("OptimizedRecallRetriever", fields, {*cls.model_fields, "objects", "verbose"})
         _check(fields)
         store = MemoryStore.open(path, embedding=embedding, config=config)
         try:
@@ -676,13 +654,6 @@ def _text(place: int, text: Any, memory_id: str | None, metadata: dict[str, Any]
         raise InvalidMemory(f"Text {place}: {e}{hint}") from e
 
 
-def _check_names(given: Iterable[str], fields: Iterable[str]) -> None:
-    unknown = sorted(set(given) - set(fields))
-    if unknown:
-        known = ", ".join(sorted(fields))
-        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. OptimizedRecallRetriever takes: {known}.")
-
-
 def _check(given: Mapping[str, Any]) -> None:
     """Refuse arguments now that a call would refuse; pydantic would make a date in 1970 of "2020"."""
     from recall_integrations.config import LimitsConfig
@@ -705,8 +676,9 @@ def _listed(given: Any, what: str) -> list[Any]:
     return list(given)
 
 
-def _memory(item: object, what: str) -> Memory | None:
+def _memory(item: object, place: int) -> Memory | None:
     """Return the memory of a document or a node of either framework; `None` where it has no text."""
+    what = f"{'Node' if isinstance(item, BaseNode) else 'Document'} {place}"
     try:
         if isinstance(item, Document):
             return memory_of_document(item)

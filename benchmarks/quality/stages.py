@@ -76,10 +76,10 @@ def stages(config: RecallConfig) -> tuple[tuple[Stage, ...], dict[str, str]]:
 
 def _strategies(config: RecallConfig, left_out: dict[str, str]) -> Iterator[Stage]:
     for strategy in STRATEGIES:
-        if strategy == config.strategy:
+        if strategy == config.ranking.strategy:
             continue
         try:
-            other = config.with_strategy(strategy)
+            other = config.with_settings([("ranking.strategy", strategy)])
         except RecallError as e:  # without words in memory no ranker can order
             left_out[f"strategy {strategy}"] = str(e)
             continue

@@ -189,7 +189,8 @@ def _alone(store: MemoryStore, arm: str) -> Iterator[Callable[..., RecallResult]
     """A recall through one arm of a store, in that arm's order, with all the time it needs."""
     from recall_integrations import QueryOptimizer
 
-    defaults = writer.config().with_strategy("rrf")  # a ranker may think little of vectors that are hashes
+    # A ranker may think little of vectors that are hashes.
+    defaults = writer.config().with_settings([("ranking.strategy", "rrf")])
     optimizer = QueryOptimizer(store, config=replace(defaults, planner=replace(defaults.planner, arms=(arm,))))
     try:
         yield functools.partial(optimizer.recall, scope=writer.SCOPE, now=writer.BEGIN, time_budget_ms=BUDGET_MS)

@@ -20,11 +20,12 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, closing
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
+from unittest.mock import patch
 
 from rich.console import Console
 
@@ -290,10 +291,16 @@ def _peer_search(peer: Peer) -> Search:
 def _long_recall(store: MemoryStore) -> Callable[[str, datetime], object]:
     """Asks a query of any length, in any time."""
     from recall_integrations import QueryOptimizer
+    from recall_integrations.query.parser import clean
+    from recall_integrations.recall import checking
 
-    limits = replace(store.config.limits, query_chars_max=10_000_000)
-    optimizer = QueryOptimizer(store, config=replace(store.config, limits=limits))
-    return lambda text, now: optimizer.recall(text, k=K, scope=SCOPE, now=now, time_budget_ms=60_000)
+    optimizer = QueryOptimizer(store)
+
+    def ask_long(text: str, now: datetime) -> object:
+        with patch.object(checking, "clean", partial(clean, limit=10_000_000)):
+            return optimizer.recall(text, k=K, scope=SCOPE, now=now, time_budget_ms=60_000)
+
+    return ask_long
 
 
 def _stage_medians(seen: Seen, queries: Iterable[str]) -> dict[str, float]:

@@ -15,15 +15,10 @@ all of them. `dataclasses.replace` makes a changed copy, checked as well.
 
 from recall_integrations.config.answering import (
     ARMS,
-    FALLBACK,
-    FUSIONS,
     PLAN_RULES,
-    RANKERS,
-    REWRITE_TIMEOUT,
     STRATEGIES,
     BreakerConfig,
     CacheConfig,
-    FallbackFusionConfig,
     LimitsConfig,
     PlannerConfig,
     QueryConfig,
@@ -34,20 +29,14 @@ from recall_integrations.config.answering import (
 )
 from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
-from recall_integrations.config.scopes import ScopeSettings
 
 __all__ = [
     "ARMS",
-    "FALLBACK",
-    "FUSIONS",
     "PLAN_RULES",
-    "RANKERS",
-    "REWRITE_TIMEOUT",
     "STRATEGIES",
     "BreakerConfig",
     "CacheConfig",
     "FactsConfig",
-    "FallbackFusionConfig",
     "LearnedConfig",
     "LimitsConfig",
     "PlannerConfig",
@@ -59,7 +48,6 @@ __all__ = [
     "RerankConfig",
     "RetrievalConfig",
     "RewritingConfig",
-    "ScopeSettings",
     "VectorsConfig",
     "checked_config",
 ]

@@ -35,7 +35,6 @@ class PlannerConfig:
         precise_threshold: specificity at or above which the `precise` plan is chosen.
         exploratory_threshold: specificity below which the `exploratory` plan is chosen.
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
-        rarity_promotion: lexical rarity above which `precision` is chosen where no earlier rule decided.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
@@ -46,7 +45,6 @@ class PlannerConfig:
     precise_threshold: Share = 0.8
     exploratory_threshold: Share = 0.4
     entity_confidence_min: Share = 0.85
-    rarity_promotion: Share = 0.8
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
     rules: Annotated[tuple[str, ...], names_of("planner.rules", PLAN_RULES)] = tuple(
@@ -102,10 +100,7 @@ class RetrievalConfig:
     semantic_remote: Switch = False
 
 
-FALLBACK = "fallback_fusion"
-RANKERS = ("fixed_weights",)
-FUSIONS = ("weighted", "boosts", "rrf")
-STRATEGIES = (*RANKERS, *FUSIONS)
+STRATEGIES = ("fixed_weights", "weighted", "boosts", "rrf")
 
 
 @section("ranking")
@@ -113,8 +108,8 @@ class RankingConfig:
     """How candidates of several arms become one list, and what changes its order afterwards.
 
     Args:
-        strategy: `fixed_weights` (a fixed sum of ranking features, docs/ranking.md), or `fallback_fusion`: the section
-            of that name says how the arms' own scores are fused.
+        strategy: `fixed_weights`, a fixed sum of ranking features (docs/ranking.md); or a fusion of the arms' own
+            scores: `weighted` (six terms), `boosts` (monotonic boosts) or `rrf` (reciprocal rank fusion).
         recency_half_life_days: age at which recency has fallen to one half.
         negation_threshold: normalised BM25 against a negated term above which a memory is demoted; 0.4 is strict,
             0.75 soft.
@@ -125,27 +120,13 @@ class RankingConfig:
         score_min: score below which a hit is left out; 0 = none is. A call may give another.
     """
 
-    strategy: Literal["fixed_weights", "fallback_fusion"] = "fixed_weights"
+    strategy: Literal["fixed_weights", "weighted", "boosts", "rrf"] = "fixed_weights"
     recency_half_life_days: Annotated[float, in_range(1e-3, 1e6)] = 30.0
     negation_threshold: Share = 0.6
     diversity_lambda: Share = 0.9
     duplicate_similarity: Annotated[float, in_range(0.01, 2)] = 0.90
     abstain_below: Share = 0.0
     score_min: Share = 0.0
-
-
-@section("fallback_fusion")
-class FallbackFusionConfig:
-    """How the arms' own scores are fused where no ranker orders the candidates.
-
-    That is so where the words of a scope do not fit into memory, where the ranker fails, and always with
-    `ranking.strategy: fallback_fusion`.
-
-    Args:
-        strategy: `weighted` (six terms), `boosts` (monotonic boosts) or `rrf` (reciprocal rank fusion).
-    """
-
-    strategy: Literal["weighted", "boosts", "rrf"] = "weighted"
 
 
 @section("rerank")
@@ -230,13 +211,11 @@ class LimitsConfig:
         load_wait_ms: how long the first recall of a scope waits, beyond its time, until its memories are in memory; one
             that is given a `time_budget_ms` does not.
         rerank_budget_ms: longest wait for the cross-encoder.
-        query_chars_max: longer queries are refused.
     """
 
     time_budget_ms: Annotated[float, in_range(0.1, 3_600_000)] = 2_000.0
     load_wait_ms: Annotated[float, in_range(0, 3_600_000)] = 30_000.0
     rerank_budget_ms: Annotated[float, in_range(1, 600_000)] = 1_000.0
-    query_chars_max: Annotated[int, in_range(1, 10_000_000)] = 32_768
 
 
 @section("cache")

@@ -182,7 +182,6 @@ class LearnedConfig:
     """Feedback, and what is learned from it (docs/learning.md). Only `mode: learned` answers by what was learned.
 
     Args:
-        feedback: whether recalls are remembered for a while, in memory, so that feedback on them can be given.
         keep_days: after so many days feedback is removed.
         min_queries_per_signature: judged recalls from which anything is learned of a scope, and from which a signature
             gets a plan of its own.
@@ -191,7 +190,6 @@ class LearnedConfig:
         rollback_on_ndcg_regression: whether a version that serves is rolled back where rules are better by now.
     """
 
-    feedback: Switch = True
     keep_days: Annotated[int, in_range(1, 3_650)] = 90
     min_queries_per_signature: Annotated[int, in_range(1, 1_000_000)] = 30
     update_cadence: Literal["daily", "weekly", "monthly"] = "weekly"

@@ -14,13 +14,8 @@ from pydantic import ValidationError
 from pydantic_core import to_json
 
 from recall_integrations.config.answering import (
-    FALLBACK,
-    FUSIONS,
-    RANKERS,
-    STRATEGIES,
     BreakerConfig,
     CacheConfig,
-    FallbackFusionConfig,
     LimitsConfig,
     PlannerConfig,
     QueryConfig,
@@ -92,7 +87,6 @@ class RecallConfig:
     postgres: PostgresConfig = field(default_factory=PostgresConfig)
     vectors: VectorsConfig = field(default_factory=VectorsConfig)
     ranking: RankingConfig = field(default_factory=RankingConfig)
-    fallback_fusion: FallbackFusionConfig = field(default_factory=FallbackFusionConfig)
     rewriting: RewritingConfig = field(default_factory=RewritingConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
@@ -154,23 +148,6 @@ class RecallConfig:
     def caches(self) -> bool:
         """True if answers are kept."""
         return self.mode == "cached" and self.cache.enabled
-
-    @property
-    def strategy(self) -> str:
-        """Strategy that orders candidates, of `STRATEGIES`; where words are not in memory, `fallback_fusion` does."""
-        return self.ranking.strategy if self.ranking.strategy in RANKERS else self.fallback_fusion.strategy
-
-    def with_strategy(self, strategy: str) -> RecallConfig:
-        """Return a copy with another of `STRATEGIES`.
-
-        Raises:
-            ConfigError: there is no such strategy.
-        """
-        if strategy not in STRATEGIES:
-            raise ConfigError(f"There is no strategy {strategy!r}. Known: {', '.join(STRATEGIES)}.")
-        if strategy not in FUSIONS:
-            return self.with_settings([("ranking.strategy", strategy)])
-        return self.with_settings([("ranking.strategy", FALLBACK), ("fallback_fusion.strategy", strategy)])
 
     @property
     def fingerprint(self) -> str:

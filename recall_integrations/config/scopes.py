@@ -34,7 +34,7 @@ NOT_PER_SCOPE: Mapping[str, str] = {
     ),
     **dict.fromkeys(
         """
-        limits.query_chars_max mode scopes breakers cache privacy learned rewriting.cache_s
+        mode scopes breakers cache privacy learned rewriting.cache_s
         """.split(),
         OF_ALL,
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
@@ -42,13 +42,6 @@ def scope_now(scope: WhichScope) -> Scope:
     if found is None:
         raise InvalidScope("The function that was given as scope returned None. Return Scope(user_id=...), or raise.")
     return checked_scope(found)
-
-
-def known_fields(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
-    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope."""
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. {what} takes: {', '.join(sorted(known))}.")
 
 
 def said(hit: Hit, zone: tzinfo) -> str:

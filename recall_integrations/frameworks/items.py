@@ -323,15 +323,6 @@ class Catalogue:
                 if entry.expires is None or entry.expires > moment:
                     yield namespace, key, entry
 
-    def namespaces(self, now: datetime) -> list[Namespace]:
-        """Return the namespaces that hold an item, in order."""
-        moment = to_micros(now)
-        return [
-            namespace
-            for namespace in list(self.keys)
-            if any(e.expires is None or e.expires > moment for e in list(self.keys.get(namespace, {}).values()))
-        ]
-
     def put(self, item: Kept, indexed: bool) -> None:
         """Note an item; a known key keeps its place, unless it had expired before it was put again."""
         created = to_micros(item.created_at)

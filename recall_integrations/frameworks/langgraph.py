@@ -373,7 +373,7 @@ class RecallStore(BaseStore):
     def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         with self._catalogue.lock:
             self._catalogue.follow(self.memories, self.scope)
-            known = self._catalogue.namespaces(self._clock())
+            known = dict.fromkeys(namespace for namespace, _, _ in self._catalogue.living((), self._clock()))
         conditions = op.match_conditions or ()
         found = [ns for ns in known if all(matches(c.match_type, c.path, ns) for c in conditions)]
         if op.max_depth is not None:

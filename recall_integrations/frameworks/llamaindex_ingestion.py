@@ -24,8 +24,8 @@ from pydantic import Field, PrivateAttr
 from recall_integrations.adapters.documents import memory_of_node, nodes_of
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory
-from recall_integrations.frameworks.given import known_fields, optimizer_of, zone_of
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, refuse_unknown
+from recall_integrations.frameworks.given import optimizer_of, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.types import Filters, Hit, Memory, Scope, checked_scope
@@ -60,7 +60,7 @@ class RecallVectorStore(BasePydanticVectorStore):
     _optimizer: QueryOptimizer = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
-        known_fields("RecallVectorStore", fields, type(self).model_fields)
+        refuse_unknown("RecallVectorStore", fields, type(self).model_fields)
         optimizer = optimizer_of(fields.get("store"))  # its errors, before pydantic's
         super().__init__(**{**fields, "scope": checked_scope(fields.get("scope"))})
         self._optimizer = optimizer

@@ -11,9 +11,11 @@ from pydantic import Field, PrivateAttr
 
 from recall_integrations.delivery.packing import estimate_tokens
 from recall_integrations.delivery.searched import not_searched, warn_once
-from recall_integrations.frameworks.given import dated, known_fields, optimizer_of, zone_of
+from recall_integrations.errors import refuse_unknown
+from recall_integrations.frameworks.given import dated, optimizer_of, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Filters, Scope, checked_scope
+from recall_integrations.types.query import QUERY_CHARS_MAX
 
 SESSION = "session_id"
 
@@ -43,7 +45,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
     _optimizer: QueryOptimizer = PrivateAttr()
 
     def __init__(self, **fields: Any) -> None:
-        known_fields("RecallMemoryBlock", fields, type(self).model_fields)
+        refuse_unknown("RecallMemoryBlock", fields, type(self).model_fields)
         optimizer = optimizer_of(fields.get("store"))  # its errors, before pydantic's
         super().__init__(**{**fields, "scope": checked_scope(fields.get("scope"))})
         self._optimizer = optimizer
@@ -55,7 +57,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
         if not query:
             return ""
         result = await self._optimizer.arecall(
-            query[-self._optimizer.config.limits.query_chars_max :],
+            query[-QUERY_CHARS_MAX:],
             k=self.k,
             scope=self.scope,
             filters=Filters(threads=[session_id]) if self.this_session_only and session_id else None,

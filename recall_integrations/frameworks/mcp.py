@@ -7,22 +7,20 @@ A server has one scope, chosen at its start; no argument of a tool reaches anoth
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import hmac
+import inspect
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
-
-from pydantic import Field
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
 
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
-from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, RecallError, extra
 from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope
 from recall_integrations.frameworks.tools import AgentMemory
-from recall_integrations.types import RecallResult
 
 with extra("mcp", "The MCP server"):
     import uvicorn
@@ -40,12 +38,6 @@ INSTRUCTIONS = (
     "Long-term memory. Recall before you answer anything that may have come up before; remember what will matter later."
 )
 
-READS = ToolAnnotations(read_only_hint=True)
-Query = Annotated[str, Field(description=words.QUERY)]
-Since = Annotated[words.Maybe, Field(description=words.SINCE)]
-Until = Annotated[words.Maybe, Field(description=words.UNTIL)]
-AsOf = Annotated[words.Maybe, Field(description=words.AS_OF)]
-
 
 def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall") -> MCPServer[Any]:
     """Return a server of the official SDK, to be run (`serve`), mounted, or given to the SDK's client.
@@ -58,52 +50,23 @@ def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall")
     memory = AgentMemory(store, scope)
     server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
-    def remember(
-        text: Annotated[str, Field(description=words.TEXT)],
-        type: Annotated[words.Kind, Field(description=words.TYPE)] = "fact",
-        happened_on: Annotated[words.Maybe, Field(description=words.HAPPENED_ON)] = "",
-    ) -> str:
-        with _told():
-            return memory.remember(text, type, happened_on)
-
-    async def recall(
-        query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
-    ) -> str:
-        with _told():
-            return await memory.arecall(query, limit, since, until, as_of)
-
-    async def explain(
-        query: Query, limit: words.Limit = words.LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
-    ) -> str:
-        with _told():
-            result = await memory.optimizer.arecall(query, **memory.asked(limit, since, until, as_of))
-            return _explained(memory, result)
-
-    def forget(memory_id: Annotated[str, Field(description=words.MEMORY_ID)]) -> str:
-        with _told():
-            return memory.forget(memory_id)
-
     def stats() -> str:
-        with _told():
-            where = memory.scope
-            return json.dumps({"scope": str(where), "memories": memory.store.count(scope=where)})
+        where = memory.scope
+        return json.dumps({"scope": str(where), "memories": memory.store.count(scope=where)})
 
-    def feedback(
-        answer_id: Annotated[str, Field(description=words.ANSWER_ID)],
-        used: Annotated[list[str] | None, Field(description=words.USED)] = None,
-        wrong: Annotated[list[str] | None, Field(description=words.WRONG)] = None,
-    ) -> str:
-        with _told():
-            return memory.judge(answer_id, used or (), wrong or ())
-
-    server.add_tool(remember, description=words.REMEMBER, annotations=ToolAnnotations(destructive_hint=False))
-    server.add_tool(recall, description=words.RECALL, annotations=READS)
-    server.add_tool(explain, description="Recall, and say of each memory why it was found.", annotations=READS)
-    server.add_tool(forget, description=words.FORGET, annotations=ToolAnnotations(idempotent_hint=True))
-    server.add_tool(stats, description="How much is remembered.", annotations=READS)
+    reads, again = ToolAnnotations(read_only_hint=True), ToolAnnotations(idempotent_hint=True)
+    tools: list[tuple[str, str, ToolAnnotations, Callable[..., Any]]] = [
+        ("remember", words.REMEMBER, ToolAnnotations(destructive_hint=False), memory.remember),
+        ("recall", words.RECALL, reads, memory.arecall),
+        ("explain", "Recall, and say of each memory why it was found.", reads, memory.explain),
+        ("forget", words.FORGET, again, memory.forget),
+        ("stats", "How much is remembered.", reads, stats),
+    ]
     if memory.judged:
-        idempotent = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
-        server.add_tool(feedback, description=words.JUDGE, annotations=idempotent)
+        adds = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
+        tools.append(("feedback", words.JUDGE, adds, memory.judge))
+    for tool, says, hints, call in tools:
+        server.add_tool(_told(call), name=tool, description=says, annotations=hints)
     return server
 
 
@@ -183,27 +146,14 @@ def _behind(app: ASGIApp, token: str) -> ASGIApp:
     return checked
 
 
-@contextmanager
-def _told() -> Iterator[None]:
+def _told(call: Callable[..., Any]) -> Callable[..., Any]:
     """Turn errors of ours into tool errors with their message; others stay hidden from the client, and are logged."""
-    try:
-        yield
-    except RecallError as e:
-        raise ToolError(str(e.args[0]) if e.args else str(e)) from e
 
+    @functools.wraps(call)
+    async def told(**given: Any) -> Any:
+        try:
+            return await (call(**given) if inspect.iscoroutinefunction(call) else asyncio.to_thread(call, **given))
+        except RecallError as e:
+            raise ToolError(str(e.args[0]) if e.args else str(e)) from e
 
-def _explained(memory: AgentMemory, result: RecallResult) -> str:
-    parsed = checked(result).query
-    lines = [f"Plan: {result.plan.name} ({result.plan.reason})"]
-    if parsed.entity_refs:
-        lines.append(f"About: {', '.join(ref.name for ref in parsed.entity_refs)}")
-    if parsed.temporal_window is not None:
-        start, end = parsed.temporal_window.start, parsed.temporal_window.end
-        lines.append(
-            f"When: {'…' if start is None else start.isoformat()} to {'…' if end is None else end.isoformat()}"
-        )
-    lines += [f"Left out: {d.stage} ({d.reason})" for d in result.degraded]
-    for place, hit in enumerate(result.hits, start=1):
-        lines += [f"{place}. {memory.said(hit)}", f"   {hit.score:.2f}: {hit.reason}"]
-    lines += memory.answered(result)
-    return "\n".join(lines if result.hits else [*lines, "Nothing is remembered about that."])
+    return told

@@ -10,12 +10,13 @@ what to do instead, so that the agent goes on. The MCP server has the words in c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from datetime import datetime, time, timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
+from inspect import Parameter, signature
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints, overload
 
-from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema
+from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError
@@ -27,24 +28,12 @@ if TYPE_CHECKING:
     from langchain_core.tools import StructuredTool
     from llama_index.core.tools import FunctionTool
 
-    from recall_integrations.types import Hit, RecallResult
+    from recall_integrations.types import RecallResult
 
 LIMIT_USUAL, LIMIT_MAX = 5, 20
+NOTHING = "Nothing is remembered about that."
 _DAY = len("2026-03-12")
 
-QUERY = "What you want to know, as a question or a few words. Names and dates help."
-LIMIT = "How many memories at most."
-SINCE = "Only from this day on, such as 2026-03-01."
-UNTIL = "Only up to and including this day, such as 2026-03-31."
-AS_OF = "How things were on this day, such as 2026-03-01. Leave it out for how they are now."
-TEXT = "One complete sentence that can be understood without this conversation."
-TYPE = "What kind of thing it is: fact, preference, event, skill or observation."
-HAPPENED_ON = "When it happened or will happen, if known, such as 2026-03-12."
-MEMORY_ID = "The id of the memory, as it is shown where it was recalled."
-
-ANSWER_ID = "The id of the answer, which stands in the last line of what was recalled."
-USED = "Ids of the memories that your answer is made from."
-WRONG = "Ids of the memories that had nothing to do with what you wanted to know."
 JUDGE = (
     "Say which of the memories that you recalled you have used, and which had nothing to do with it, so that the right "
     "ones come first next time. Use it once you have answered."
@@ -55,18 +44,35 @@ def _kind(value: Any) -> Any:
     return value.lower() if isinstance(value, str) and value else value or "fact"
 
 
-# Models write null for what they leave out, and capitals. What stands behind a `BeforeValidator` is in no schema.
+# What models are told of each argument. They write null for what they leave out, and capitals; what stands behind a
+# `BeforeValidator` is in no schema.
 Maybe = Annotated[str, BeforeValidator(lambda value: value or "")]
+Ids = Annotated[list[str], BeforeValidator(lambda value: value or [])]
+Query = Annotated[str, Field(description="What you want to know, as a question or a few words. Names and dates help.")]
+Limit = Annotated[
+    int,
+    Field(ge=1, le=LIMIT_MAX, description="How many memories at most."),
+    BeforeValidator(lambda value: LIMIT_USUAL if value is None else value),
+]
+Since = Annotated[Maybe, Field(description="Only from this day on, such as 2026-03-01.")]
+Until = Annotated[Maybe, Field(description="Only up to and including this day, such as 2026-03-31.")]
+AsOf = Annotated[
+    Maybe, Field(description="How things were on this day, such as 2026-03-01. Leave it out for how they are now.")
+]
+Text = Annotated[str, Field(description="One complete sentence that can be understood without this conversation.")]
 Kind = Annotated[
     str,
     BeforeValidator(_kind),
     WithJsonSchema({"type": "string", "enum": [t.value for t in MemoryType if t.value not in ("chunk", "summary")]}),
+    Field(description="What kind of thing it is: fact, preference, event, skill or observation."),
 ]
-Limit = Annotated[
-    int,
-    Field(ge=1, le=LIMIT_MAX, description=LIMIT),
-    BeforeValidator(lambda value: LIMIT_USUAL if value is None else value),
+HappenedOn = Annotated[Maybe, Field(description="When it happened or will happen, if known, such as 2026-03-12.")]
+MemoryId = Annotated[str, Field(description="The id of the memory, as it is shown where it was recalled.")]
+AnswerId = Annotated[
+    str, Field(description="The id of the answer, which stands in the last line of what was recalled.")
 ]
+Used = Annotated[Ids, Field(description="Ids of the memories that your answer is made from.")]
+Wrong = Annotated[Ids, Field(description="Ids of the memories that had nothing to do with what you wanted to know.")]
 
 RECALL = (
     "Search your long-term memory of this user. Use it before you answer anything that may have come up before: who "
@@ -79,39 +85,8 @@ REMEMBER = (
 FORGET = "Remove one memory for good: it is wrong or out of date, or the user asks for it."
 
 
-class RecallMemory(BaseModel):
-    """Arguments of recalling."""
-
-    query: str = Field(description=QUERY)
-    limit: Limit = LIMIT_USUAL
-    since: Maybe = Field(default="", description=SINCE)
-    until: Maybe = Field(default="", description=UNTIL)
-
-
-class RememberThis(BaseModel):
-    """Arguments of remembering."""
-
-    text: str = Field(description=TEXT)
-    type: Kind = Field(default="fact", description=TYPE)
-    happened_on: Maybe = Field(default="", description=HAPPENED_ON)
-
-
-class ForgetThis(BaseModel):
-    """Arguments of forgetting."""
-
-    memory_id: str = Field(description=MEMORY_ID)
-
-
-class JudgeRecall(BaseModel):
-    """Arguments of judging a recall."""
-
-    answer_id: str = Field(description=ANSWER_ID)
-    used: list[str] = Field(default_factory=list, description=USED)
-    wrong: list[str] = Field(default_factory=list, description=WRONG)
-
-
 class AgentMemory:
-    """The memory of one agent; questions and answers are words.
+    """The memory of one agent; questions and answers are words. Schemas of tools are made of the signatures.
 
     A failure is a `RecallError`, whose message says what to do instead.
     """
@@ -127,20 +102,44 @@ class AgentMemory:
         """The scope of the memory, now."""
         return scope_now(self._scope)
 
-    def recall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
+    def recall(
+        self, query: Query, limit: Limit = LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
+    ) -> str:
         """Return the memories about a query, a line each."""
-        return self.shown(self.optimizer.recall(query, **self.asked(limit, since, until, as_of)))
+        return self.shown(self.optimizer.recall(query, **self._asked(limit, since, until, as_of)))
 
-    async def arecall(self, query: str, limit: int = 5, since: str = "", until: str = "", as_of: str = "") -> str:
-        return self.shown(await self.optimizer.arecall(query, **self.asked(limit, since, until, as_of)))
+    async def arecall(
+        self, query: Query, limit: Limit = LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
+    ) -> str:
+        return self.shown(await self.optimizer.arecall(query, **self._asked(limit, since, until, as_of)))
 
-    def remember(self, text: str, type: str = "fact", happened_on: str = "") -> str:
+    async def explain(
+        self, query: Query, limit: Limit = LIMIT_USUAL, since: Since = "", until: Until = "", as_of: AsOf = ""
+    ) -> str:
+        """Recall, and say of each memory why it was found."""
+        result = checked(await self.optimizer.arecall(query, **self._asked(limit, since, until, as_of)))
+        parsed = result.query
+        lines = [f"Plan: {result.plan.name} ({result.plan.reason})"]
+        if parsed.entity_refs:
+            lines.append(f"About: {', '.join(ref.name for ref in parsed.entity_refs)}")
+        if parsed.temporal_window is not None:
+            start, end = parsed.temporal_window.start, parsed.temporal_window.end
+            lines.append(
+                f"When: {'…' if start is None else start.isoformat()} to {'…' if end is None else end.isoformat()}"
+            )
+        lines += [f"Left out: {d.stage} ({d.reason})" for d in result.degraded]
+        for place, hit in enumerate(result.hits, start=1):
+            lines += [f"{place}. {said(hit, self._zone)}", f"   {hit.score:.2f}: {hit.reason}"]
+        lines += self._answered(result)
+        return "\n".join(lines if result.hits else [*lines, NOTHING])
+
+    def remember(self, text: Text, type: Kind = "fact", happened_on: HappenedOn = "") -> str:
         """Store one memory, and return a sentence with its id."""
         moment = self._moment("happened_on", happened_on) if happened_on else None
         memory_id = self.store.remember(Memory(text, type=type, event_at=moment), scope=self.scope)
         return f"Remembered (id: {memory_id})."
 
-    def forget(self, memory_id: str) -> str:
+    def forget(self, memory_id: MemoryId) -> str:
         memory_id = _bare(memory_id, "id:")
         if not self.store.forget(memory_id, scope=self.scope):
             raise NotFound(
@@ -151,10 +150,9 @@ class AgentMemory:
     @property
     def judged(self) -> bool:
         """True if recalls can be judged with effect: with `mode: learned`."""
-        config = self.optimizer.config
-        return config.mode == "learned" and config.learned.feedback
+        return self.optimizer.config.mode == "learned"
 
-    def judge(self, answer_id: str, used: Sequence[str] = (), wrong: Sequence[str] = ()) -> str:
+    def judge(self, answer_id: AnswerId, used: Used = [], wrong: Wrong = []) -> str:  # noqa: B006 - of the schema
         """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query."""
         answer_id, scope = _bare(answer_id, "answer:"), self.scope
         used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
@@ -165,7 +163,7 @@ class AgentMemory:
         noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one in known) or "nothing"
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
 
-    def asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
+    def _asked(self, limit: int, since: str, until: str, as_of: str = "") -> dict[str, Any]:
         after = self._moment("since", since) if since else None
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
@@ -174,16 +172,13 @@ class AgentMemory:
 
     def shown(self, result: RecallResult) -> str:
         if not checked(result).hits:
-            return "Nothing is remembered about that."
-        lines = [f"{place}. {self.said(hit)}" for place, hit in enumerate(result.hits, start=1)]
-        return "\n".join([*lines, *self.answered(result)])
+            return NOTHING
+        lines = [f"{place}. {said(hit, self._zone)}" for place, hit in enumerate(result.hits, start=1)]
+        return "\n".join([*lines, *self._answered(result)])
 
-    def answered(self, result: RecallResult) -> list[str]:
+    def _answered(self, result: RecallResult) -> list[str]:
         """Return the line with the answer's id for judging; empty where recalls are not judged."""
         return [f"(answer: {result.id})"] if self.judged and result.id else []
-
-    def said(self, hit: Hit) -> str:
-        return said(hit, self._zone)
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
         """Read a day or a time that a model wrote; without an offset, in the time zone of the settings."""
@@ -236,15 +231,27 @@ def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "lang
     else:
         raise InvalidArgument(f"framework is {framework!r}. Use 'langchain' (for LangGraph too) or 'llamaindex'.")
     tools: list[tuple[Any, ...]] = [
-        ("recall_memory", RECALL, RecallMemory, memory.recall, memory.arecall),
-        ("remember_this", REMEMBER, RememberThis, memory.remember),
-        ("forget_this", FORGET, ForgetThis, memory.forget),
-        *([("judge_recall", JUDGE, JudgeRecall, memory.judge)] if memory.judged else ()),
+        ("recall_memory", RECALL, memory.recall, memory.arecall),
+        ("remember_this", REMEMBER, memory.remember),
+        ("forget_this", FORGET, memory.forget),
+        *([("judge_recall", JUDGE, memory.judge)] if memory.judged else ()),
     ]
-    return [
-        make(name=name, description=says, **dict(zip(names, (*_checking(schema, *calls), schema), strict=True)))
-        for name, says, schema, *calls in tools
-    ]
+    made = []
+    for name, says, *calls in tools:
+        schema = _arguments(calls[0])
+        given: dict[str, Any] = dict(zip(names, (*_checking(schema, *calls), schema), strict=True))
+        made.append(make(name=name, description=says, **given))
+    return made
+
+
+def _arguments(call: Callable[..., str]) -> type[BaseModel]:
+    """Return the model of a call's arguments; agents get four at most, and do without `as_of`."""
+    hints = get_type_hints(call, include_extras=True)
+    known = {name: argument.default for name, argument in signature(call).parameters.items() if name != "as_of"}
+    fields: dict[str, Any] = {
+        name: (hints[name], ... if default is Parameter.empty else default) for name, default in known.items()
+    }
+    return create_model("Arguments", **fields)
 
 
 def _checking(

@@ -131,7 +131,7 @@ class Judging:
         if query is None:
             raise NotFound(
                 f"There is no recall {result_id!r} here: the last {RESULTS_MAX:,} of this "
-                "optimizer are remembered (learned.feedback), and each process has its own. "
+                "optimizer are remembered, and each process has its own. "
                 "Give its query= and scope= as well."
             )
         request = self._optimizer.checked_request(query, scope=scope, now=now, mode=privacy)

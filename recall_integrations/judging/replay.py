@@ -187,7 +187,7 @@ class Replays:
             while len(self._pairs) >= PAIRS_KEPT:
                 self._pairs.pop(next(iter(self._pairs))).close()
             values = {"mode": "rule", "cache": CacheConfig(), "scopes": ()}
-            watching = self._optimizer.ranker is None and settings.strategy == FixedWeights.name
+            watching = self._optimizer.ranker is None and settings.ranking.strategy == FixedWeights.name
             config = settings.with_settings(values.items())
             found = self._pairs[settings.fingerprint] = _Pair(self._optimizer, config, watching=watching)
         return found

@@ -201,7 +201,7 @@ class Learner:
             now=now,
             parent=self.shelf.version(name, state.serving),
             least=settings.min_queries_per_signature,
-            steps=self._config.strategy == "fixed_weights",
+            steps=self._config.ranking.strategy == "fixed_weights",
         )
         if new.too_few:  # the scope is looked at again as soon as there is more
             return SKIPPED, "", new.because

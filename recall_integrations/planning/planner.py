@@ -27,6 +27,7 @@ from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, Retrieval
 from recall_integrations.types.query import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
 
+RARE_ABOVE = 0.8  # lexical rarity above which `precision` is chosen where no earlier rule decided
 PRECISE_LIMIT = 20  # candidates asked of the semantic arm by the `precise` plan
 ROUNDING = 3  # decimals of the feature vector that decisions are made on, so that noise cannot flip a plan
 WINDOW_CONFIDENCE_MIN = 0.5  # from which a temporal window may filter; below, it only lifts what lies in it
@@ -76,10 +77,10 @@ def _temporal(parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, f
     return True, f"temporal window, confidence {window.confidence:.2f}", window.confidence
 
 
-def _rare(parsed: ParsedQuery, config: PlannerConfig) -> tuple[bool, str, float]:
+def _rare(parsed: ParsedQuery, _config: PlannerConfig) -> tuple[bool, str, float]:
     value = round(parsed.features.lexical_rarity, ROUNDING)
-    margin = value - config.rarity_promotion
-    return margin > 0, f"lexical rarity {value:.3f} {'>' if margin > 0 else '≤'} {config.rarity_promotion:g}", margin
+    margin = value - RARE_ABOVE
+    return margin > 0, f"lexical rarity {value:.3f} {'>' if margin > 0 else '≤'} {RARE_ABOVE:g}", margin
 
 
 def _vague(parsed: ParsedQuery, config: PlannerConfig) -> tuple[bool, str, float]:

@@ -40,7 +40,14 @@ from recall_integrations.types import (
     TemporalWindow,
     checked_text,
 )
-from recall_integrations.types.query import NOTHING, ConversationalVerdict, Correction, Identifier, Router
+from recall_integrations.types.query import (
+    NOTHING,
+    QUERY_CHARS_MAX,
+    ConversationalVerdict,
+    Correction,
+    Identifier,
+    Router,
+)
 from recall_integrations.types.roles import Role
 
 TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]
@@ -51,7 +58,7 @@ LONG = "query.long"  # reason of a degradation: not all of the query was read
 SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be corrected
 
 
-def clean(query: object, limit: int) -> str:
+def clean(query: object, limit: int = QUERY_CHARS_MAX) -> str:
     """Return the query as text that can be searched for: control characters become spaces."""
     if isinstance(query, Mapping):
         raise InvalidQuery(

@@ -1,6 +1,6 @@
 """Fusion: candidates of several arms become one scored list.
 
-Strategies, chosen by `fallback_fusion.strategy`:
+Strategies, chosen by `ranking.strategy`; any other is `weighted`:
 
 - `rrf`: reciprocal rank fusion, `sum w / (k + rank)`, k = 60 (Cormack, Clarke and Büttcher 2009).
 - `weighted`: five terms, each in [0, 1]: vector, lexical, graph, recency, importance; and boosts

@@ -57,7 +57,7 @@ def checked_request(
     as_of: datetime | None = None,
 ) -> RecallRequest:
     """Check the arguments of a caller and return the request."""
-    text = clean(query, limits.query_chars_max)
+    text = clean(query)
     places, around, tokens = whole(k), whole(context), whole(tokens_max)
     if not is_whole(places) or not 1 <= places <= K_MAX:
         raise InvalidArgument(f"k must be a whole number from 1 to {K_MAX:,}, not {shown(k)}.")

@@ -34,8 +34,7 @@ _recalled = maker(Recalled)
 class Lately:
     """Remembers recalls. Threads share it. A forked child begins other ids, and remembers nothing yet."""
 
-    def __init__(self, most: int = 0) -> None:
-        self._most = most
+    def __init__(self) -> None:
         self._begin()
 
     def _begin(self) -> None:
@@ -43,13 +42,6 @@ class Lately:
         self._prefix, self._counter = secrets.token_hex(_PREFIX_BYTES), itertools.count(1)
         self._kept: OrderedDict[str, Recalled] = OrderedDict()
         self._lock = threading.Lock()
-
-    def hold(self, most: int) -> None:
-        """Remember at most so many recalls from now on."""
-        with self._lock:
-            self._most = most
-            while len(self._kept) > most:
-                self._kept.popitem(last=False)
 
     def new_id(self) -> str:
         """Return the id of a result: distinct from all that were ever given."""
@@ -61,8 +53,6 @@ class Lately:
         self, result_id: str, request: RecallRequest, result: RecallResult, version: str, signature: Callable[[], str]
     ) -> None:
         """Remember a recall."""
-        if not self._most:
-            return
         where = request.scope
         shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
         if request.watch is not None:  # whoever watches is not kept alive
@@ -70,7 +60,7 @@ class Lately:
         kept = _recalled(request, shown, version, signature)
         with self._lock:
             self._kept[result_id] = kept
-            if len(self._kept) > self._most:
+            if len(self._kept) > RESULTS_MAX:
                 self._kept.popitem(last=False)
 
     def get(self, result_id: str) -> Recalled | None:

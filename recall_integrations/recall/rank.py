@@ -94,7 +94,7 @@ class Rank(Stage):
     def fallback(self, state: RecallState) -> RecallState:
         """Return the state with the candidates in the order of the arms' own scores."""
         view = state.scope
-        fused = fuse(state.results, self._given(state), self._config.fallback_fusion.strategy)
+        fused = fuse(state.results, self._given(state), self._config.ranking.strategy)
         n = min(len(fused.rows), max(EXACT_POOL, 2 * state.request.k))
         if state.plan.exact_match and n:
             shares = np.zeros(len(fused.rows), dtype=np.float32)

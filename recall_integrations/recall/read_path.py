@@ -29,7 +29,7 @@ from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.learning.serving import served as served_by
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
-from recall_integrations.planning.planner import settled
+from recall_integrations.planning.planner import RARE_ABOVE, settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
@@ -38,7 +38,7 @@ from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.lately import RESULTS_MAX, Lately
+from recall_integrations.recall.lately import Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
 from recall_integrations.recall.plan import Facts, Plan, decision
@@ -256,7 +256,7 @@ class ReadPath:
         self, query: str, scope: ScopeLike | None, now: datetime | None, window: Window, name: str | None
     ) -> ParsedQuery:
         """Parse a query; see `QueryOptimizer.parse`."""
-        text = clean(query, self.config.limits.query_chars_max)
+        text = clean(query)
         where, zone = checked_scope(scope), checked_zone(name)
         moment = self._clock() if now is None else checked_time(now, "now", InvalidArgument)
         return self._read(text, moment, where, checked_window(window), zone)
@@ -409,9 +409,7 @@ class ReadPaths:
             ResultCache(sources.store.revisions, cache.ttl_seconds, cache.max_entries) if config.caches else None
         )
         self.base = ReadPath(sources, config.with_entry(None), self._results)
-        learned = config.learned
-        sources.lately.hold(RESULTS_MAX if learned.feedback else 0)
-        self._share = learned.traffic_fraction_for_new_weights if config.mode == "learned" else None
+        self._share = config.learned.traffic_fraction_for_new_weights if config.mode == "learned" else None
         self._entries = by_pattern(config.scopes)
         self._made: LRUCache[ScopeSettings, ReadPath] = LRUCache(PATHS_MAX)
         self._lock = threading.Lock()
@@ -529,7 +527,7 @@ def _thresholds(config: RecallConfig) -> dict[str, float]:
         "precise": planner.precise_threshold,
         "exploratory": planner.exploratory_threshold,
         "entity_confidence_min": planner.entity_confidence_min,
-        "rarity_promotion": planner.rarity_promotion,
+        "rarity_promotion": RARE_ABOVE,
         "rerank": config.rerank.threshold or 0.0,
         "abstain_below": config.ranking.abstain_below,
     }

@@ -7,7 +7,6 @@ accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unles
 from recall_integrations.types.filters import Filters
 from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import (
-    ID_CHARS_MAX,
     NAME_CHARS_MAX,
     TEXT_CHARS_MAX,
     Memory,
@@ -16,12 +15,10 @@ from recall_integrations.types.memory import (
     Scope,
     ScopeLike,
     checked_id,
-    checked_role,
     checked_scope,
     checked_scopes,
     checked_text,
     checked_time,
-    checked_type,
     copied_memory,
     indexed_text,
     memory_of_values,
@@ -53,7 +50,6 @@ from recall_integrations.types.result import (
 )
 
 __all__ = [
-    "ID_CHARS_MAX",
     "NAME_CHARS_MAX",
     "TEXT_CHARS_MAX",
     "ArmPlan",
@@ -79,12 +75,10 @@ __all__ = [
     "ScopeLike",
     "TemporalWindow",
     "checked_id",
-    "checked_role",
     "checked_scope",
     "checked_scopes",
     "checked_text",
     "checked_time",
-    "checked_type",
     "copied_memory",
     "hit_explained_later",
     "hit_like",

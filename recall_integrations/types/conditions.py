@@ -1,4 +1,4 @@
-"""Conditions on metadata: read from a mapping, checked as a whole, and asked of one memory's metadata.
+"""Conditions on metadata: read from a mapping, and checked as a whole.
 
     {"year": {"$gte": 2020, "$lt": 2024}, "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}
 
@@ -41,7 +41,7 @@ OPERATORS = (
 )
 _EMPTY: tuple[Any, ...] = (None, "", [])
 _ISO = re.compile(
-    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?\s?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
+    r"(\d{4}-\d\d-\d\d)(?:[Tt ](\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?)\s?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
 )
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _MICROSECOND = timedelta(microseconds=1)
@@ -92,16 +92,6 @@ class Opposite:
 
 
 Condition = Test | Every | Some | Opposite
-
-
-def matches(condition: Condition, metadata: Mapping[str, Any]) -> bool:
-    """Say whether the metadata of one memory meet a condition."""
-    if isinstance(condition, Test):
-        return condition.key in metadata and condition.predicate(metadata[condition.key])
-    if isinstance(condition, Opposite):
-        return not matches(condition.part, metadata)
-    joined = all if isinstance(condition, Every) else any
-    return joined(matches(part, metadata) for part in condition.parts)
 
 
 def tests_of(condition: Condition) -> Iterator[Test]:
@@ -272,15 +262,11 @@ def instant(value: Any) -> int | None:
     found = _ISO.fullmatch(value) if isinstance(value, str) and value[4:5] == "-" else None
     if found is None:
         return None
-    day, minutes, seconds, fraction, zone = found.groups()
-    text = f"{day}T{minutes or '00:00'}:{seconds or '00'}.{(fraction or '').ljust(6, '0')[:6]}"
-    if zone is not None and zone not in "Zz":
-        text += zone if ":" in zone else f"{zone[:3]}:{zone[3:]}"
+    day, time, zone = found.groups()
     try:
-        moment = datetime.fromisoformat(text)
+        return _micros(datetime.fromisoformat(f"{day}T{time or '00:00'}{(zone or 'Z').upper()}"))
     except ValueError:  # the 30th of February
         return None
-    return _micros(moment if moment.tzinfo is not None else moment.replace(tzinfo=timezone.utc))
 
 
 def _micros(moment: datetime) -> int:

@@ -45,7 +45,6 @@ _FORMATS = (
 _FIRST, _LAST = 315_532_800, 4_102_444_800
 _UNITS = (1, 1_000, 1_000_000, 1_000_000_000)
 _DIGITS = re.compile(r"\d{9,19}(?:\.\d+)?")
-_FRACTION = re.compile(r"(?<=:\d\d)\.(\d+)")
 _LONGEST = 64
 
 
@@ -87,8 +86,8 @@ def _since(number: float) -> datetime | None:
 
 
 def _written(text: str) -> datetime | None:
-    with contextlib.suppress(ValueError):  # Python 3.10 knows neither "Z" nor fractions of other lengths
-        return datetime.fromisoformat(_FRACTION.sub(lambda m: f".{m[1]:0<6.6}", text.replace("Z", "+00:00")))
+    with contextlib.suppress(ValueError):
+        return datetime.fromisoformat(text)
     for form in _FORMATS:
         with contextlib.suppress(ValueError):
             return datetime.strptime(text, form)  # its zone is put in by the caller

@@ -51,29 +51,25 @@ Marks = Callable[[Memory], tuple[Highlight, ...]]
 
 
 class _ReadLater:
-    """Fields that are made when they are first read, out of `_why` and `_marks`; until then their slots are empty."""
+    """Fields that are made when they are first read, each by its function in `_later`; until then its slot is empty."""
 
-    __slots__ = ("_marks", "_why")
+    __slots__ = ("_later",)
 
     if TYPE_CHECKING:
-        _why: Why | None
-        _marks: Marks | None
+        _later: dict[str, Callable[[Memory], Any]]
     else:  # a type checker need not know: every field of a hit is declared
 
         def __getattr__(self, name: str) -> Any:
-            if name == "highlights":
-                return _highlights(self)
-            why = self._why if name in _LATER else None
-            if why is None:  # no such attribute; or another thread has just made it
+            make = self._later.get(name) if name in _LATER else None
+            if make is None:  # no such attribute; or another thread has just made it
                 return object.__getattribute__(self, name)
-            made = why.reason(self.memory) if name == "reason" else why.contributions()
+            made = make(self.memory)
             _PUT[name](self, made)
-            if all(_has(_GET[later], self) for later in _LATER):
-                _put_why(self, None)
+            self._later.pop(name, None)
             return made
 
 
-_LATER = ("reason", "contributions")
+_LATER = frozenset({"reason", "contributions", "highlights"})
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -162,30 +158,7 @@ class Hit(_ReadLater):
 
 
 _PUT = {f.name: getattr(Hit, f.name).__set__ for f in fields(Hit)}
-_GET = {name: getattr(Hit, name).__get__ for name in _LATER}
-_put_why, _get_why = _ReadLater.__dict__["_why"].__set__, _ReadLater.__dict__["_why"].__get__
-_put_marks, _get_marks = _ReadLater.__dict__["_marks"].__set__, _ReadLater.__dict__["_marks"].__get__
-
-
-def _highlights(hit: Hit) -> tuple[Highlight, ...]:
-    """Make the highlights of a hit once; a hit of no recall has none."""
-    marks = hit._marks if _has(_get_marks, hit) else None
-    if marks is None:  # another thread has just made them
-        found: tuple[Highlight, ...] = object.__getattribute__(hit, "highlights")
-        return found
-    found = marks(hit.memory)
-    _PUT["highlights"](hit, found)
-    _put_marks(hit, None)
-    return found
-
-
-def _has(read: Callable[[Hit], Any], hit: Hit) -> bool:
-    """Say whether a slot is filled."""
-    try:
-        read(hit)
-    except AttributeError:
-        return False
-    return True
+_put_later = _ReadLater.__dict__["_later"].__set__
 
 
 Held = tuple[str | None, datetime | None, datetime | None]
@@ -205,20 +178,13 @@ def hit_explained_later(
     held: Held = NEVER_TOLD,
 ) -> Hit:
     """Make a hit whose reasons and highlights are made when they are read. Without `marks` it has no highlights."""
-    hit = object.__new__(Hit)
-    _PUT["memory"](hit, memory)
-    _PUT["score"](hit, score)
-    _PUT["duplicates"](hit, duplicates)
-    _PUT["context"](hit, context)
-    _PUT["scope"](hit, scope)
-    for name, value in zip(_HELD, held, strict=True):
-        _PUT[name](hit, value)
-    _put_why(hit, why)
+    later: dict[str, Any] = {"reason": why.reason, "contributions": lambda _memory: why.contributions()}
+    values = {"memory": memory, "score": score, "duplicates": duplicates, "context": context, "scope": scope}
     if marks is None:
-        _PUT["highlights"](hit, ())
+        values["highlights"] = ()
     else:
-        _put_marks(hit, marks)
-    return hit
+        later["highlights"] = marks
+    return _made({**values, **dict(zip(_HELD, held, strict=True))}, later)
 
 
 def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
@@ -228,23 +194,27 @@ def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
 
 def marks_of(hit: Hit) -> Marks | None:
     """Return the maker of a hit's highlights; `None` = they are made, or there are none."""
-    marks: Marks | None = _get_marks(hit) if _has(_get_marks, hit) else None
+    marks: Marks | None = getattr(hit, "_later", {}).get("highlights")
     return marks
 
 
 def hit_like(hit: Hit, **changes: Any) -> Hit:
     """Change a hit as `dataclasses.replace`, but make highlights that nobody has read later, of its new memory."""
-    return _again(hit, changes, marks_of(hit))
+    return _again(hit, changes, None if "highlights" in changes else marks_of(hit))
 
 
 def _again(hit: Hit, changes: dict[str, Any], marks: Marks | None) -> Hit:
-    made = object.__new__(Hit)
-    for name, put in _PUT.items():
-        if name in changes or name != "highlights" or marks is None:
-            put(made, changes[name] if name in changes else getattr(hit, name))
-    if "highlights" not in changes and marks is not None:
-        _put_marks(made, marks)
-    return made
+    kept = [name for name in _PUT if name not in changes and (marks is None or name != "highlights")]
+    return _made({name: getattr(hit, name) for name in kept} | changes, {} if marks is None else {"highlights": marks})
+
+
+def _made(values: Mapping[str, Any], later: dict[str, Any]) -> Hit:
+    """Make a hit of the values that are there, and of functions for the others."""
+    hit = object.__new__(Hit)
+    for name, value in values.items():
+        _PUT[name](hit, value)
+    _put_later(hit, later)
+    return hit
 
 
 NOT_SEARCHED = "not_searched"  # reason of a `Degradation`: the hits are empty because nothing could be looked at

@@ -253,7 +253,7 @@ def test_bad_nodes_are_named_and_nothing_is_made():
     for bad, error, said in (
         (TextNode(text="b", id_="x" * 10_000), errors.InvalidMemory, "Node 1: .*10,000"),
         (TextNode(text="b", metadata={"at": NOW}), errors.InvalidMemory, "Node 1: .*metadata"),
-        ("text", errors.InvalidArgument, "Node 1 is str"),
+        ("text", errors.InvalidArgument, "Document 1 is str"),
     ):
         with pytest.raises(error, match=said):
             OptimizedRecallRetriever.from_nodes([good, bad])

@@ -253,7 +253,7 @@ PARTS: dict[str, Part] = {
     "own arm": Part(_own_arm, dict),
     "rank": Part(
         lambda failing: {"ranker": Order(failing)},
-        lambda: {"config": RecallConfig().with_strategy("weighted")},
+        lambda: {"config": RecallConfig().with_settings([("ranking.strategy", "weighted")])},
     ),
     "rerank": Part(
         lambda failing: {

@@ -98,7 +98,6 @@ TURNED: dict[str, Turn] = {
     "planner.precise_threshold": Turn(0.41),
     "planner.exploratory_threshold": Turn(0.0),
     "planner.entity_confidence_min": Turn(1.0),
-    "planner.rarity_promotion": Turn(0.0),
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
     "ranking.recency_half_life_days": Turn(1.0),
@@ -120,7 +119,6 @@ TURNED: dict[str, Turn] = {
     "rewriting.trust": Turn(0.0, REWRITTEN, model={}, as_llm=True),
     "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
-    "limits.query_chars_max": Turn(10),
     "cache.ttl_seconds": Turn(0.001, {"mode": "cached"}),
     "cache.max_entries": Turn(1, {"mode": "cached"}),
 }

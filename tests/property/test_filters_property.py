@@ -18,7 +18,8 @@ from recall_integrations.arms.registry import ArmSpec
 from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall import plan as planning
-from recall_integrations.types.conditions import conditions_of, matches
+from recall_integrations.types.conditions import conditions_of
+from tests.meeting import matches
 from tests.quick import examples
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
@@ -253,7 +254,7 @@ def down(*names: str) -> list[ArmSpec]:
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {
-    **{name: partial(RecallConfig().with_strategy, name) for name in STRATEGIES},
+    **{name: partial(RecallConfig().with_settings, [("ranking.strategy", name)]) for name in STRATEGIES},
     "nothing fits into memory": lambda: RecallConfig(retrieval=RetrievalConfig(cache_mb=0)),
 }
 ARMS_DOWN = ((), ("semantic",), ("lexical", "graph"), ("semantic", "lexical", "temporal"))

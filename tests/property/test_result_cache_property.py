@@ -44,7 +44,7 @@ QUESTIONS = (
 )
 CONFIGS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "fused": {"ranking": RankingConfig(strategy="fallback_fusion")},
+    "fused": {"ranking": RankingConfig(strategy="weighted")},
     "tokyo": {"timezone": "Asia/Tokyo"},
 }
 WAYS: dict[str, Callable[[str], str]] = {

@@ -68,8 +68,8 @@ NEVER_OPEN = BreakerConfig(failures_max=1_000)  # many of its phrasings are abou
 CONFIGS = {
     "default": RecallConfig(),
     "diverse": RecallConfig(planner=EVERYWHERE, ranking=RankingConfig(diversity_lambda=0.3)),
-    "weighted": RecallConfig().with_strategy("weighted"),
-    "rrf": RecallConfig(planner=EVERYWHERE).with_strategy("rrf"),
+    "weighted": RecallConfig().with_settings([("ranking.strategy", "weighted")]),
+    "rrf": RecallConfig(planner=EVERYWHERE).with_settings([("ranking.strategy", "rrf")]),
     "strict": RecallConfig(ranking=RankingConfig(negation_threshold=0.1, duplicate_similarity=0.5)),
     "rewritten": RecallConfig(planner=EVERYWHERE, rewriting=TRUSTING, breakers=NEVER_OPEN),
     "rewritten and reranked": RecallConfig(

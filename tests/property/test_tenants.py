@@ -165,7 +165,7 @@ def check(config: RecallConfig, mine: list[Memory], more: list[Memory], theirs: 
 
 
 def of_strategy(name: str) -> RecallConfig:
-    return RecallConfig().with_strategy(name)
+    return RecallConfig().with_settings([("ranking.strategy", name)])
 
 
 CONFIGS: dict[str, Callable[[], RecallConfig]] = {

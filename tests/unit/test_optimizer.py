@@ -6,6 +6,7 @@ import asyncio
 import threading
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -31,6 +32,7 @@ from recall_integrations.config import (
     RewritingConfig,
 )
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
+from recall_integrations.planning import planner
 from recall_integrations.reranking.reranker import RerankError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 
@@ -115,7 +117,7 @@ def test_a_negated_topic_goes_down_but_stays(optimizer):
 @pytest.mark.parametrize("strategy", ["weighted", "rrf"])
 @pytest.mark.parametrize("query", ["who does Sam report to?", "deploy", "xyzzy", "what did we do, not the frontend"])
 def test_scores_are_in_range_and_fall(store, strategy, query):
-    optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
+    optimizer = QueryOptimizer(store, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     result = optimizer.recall(query, scope=U1, k=7, now=NOW)
     scores = [h.score for h in result.hits]
     assert all(0 <= s <= 1 for s in scores)
@@ -402,11 +404,12 @@ def test_tokens_max(optimizer):
     assert ("pack", "budget.tokens") in [(d.stage, d.reason) for d in packed.degraded]
 
 
-VAGUE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0, rarity_promotion=1.0)  # all is exploratory
+VAGUE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0)  # all is exploratory
 
 
 def vague(optimizer):
-    return optimizer.recall("something about updates", scope=U1, k=3, time_budget_ms=5_000)
+    with patch.object(planner, "RARE_ABOVE", 1.0):
+        return optimizer.recall("something about updates", scope=U1, k=3, time_budget_ms=5_000)
 
 
 def test_a_reranker_orders_what_the_plan_lets_it(store):
@@ -641,7 +644,7 @@ def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k)
 def test_a_scope_in_which_all_was_forgotten_is_an_empty_one(query, plan, strategy):
     with MemoryStore.open() as store:
         store.remember_many([Memory("I like tea", id="a", actor="Priya"), Memory("Sam ships", id="b", actor="Sam")])
-        optimizer = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
+        optimizer = QueryOptimizer(store, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
         assert optimizer.recall(query, now=NOW).hits
         store.forget("a")
         store.forget("b")
@@ -663,7 +666,7 @@ def equal():
 @pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
 @pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
 def test_where_all_memories_are_equal_k_of_them_come(equal, query, strategy):
-    optimizer = QueryOptimizer(equal, config=RecallConfig().with_strategy(strategy))
+    optimizer = QueryOptimizer(equal, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     result = optimizer.recall(query, k=5, now=NOW)
     assert not result.degraded
     assert len(result.hits) == 5 and len(set(ids(result))) == 5
@@ -677,7 +680,7 @@ def test_where_all_memories_are_equal_k_of_them_come(equal, query, strategy):
 @pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
 def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
     """Where the scores are not calibrated, the best of them stands for the confidence."""
-    config = RecallConfig().with_strategy(strategy)
+    config = RecallConfig().with_settings([("ranking.strategy", strategy)])
     plain = QueryOptimizer(store, config=config)
     result = plain.recall("badge number", scope=U1, now=NOW)
     assert result.hits and 0.01 < result.confidence < 1
@@ -693,7 +696,7 @@ def test_below_the_confidence_asked_for_nothing_is_returned(store, strategy):
 
 @pytest.mark.parametrize("strategy", ["fixed_weights", "weighted"])
 def test_hits_below_the_score_asked_for_are_left_out_one_by_one(store, strategy):
-    config = RecallConfig().with_strategy(strategy)
+    config = RecallConfig().with_settings([("ranking.strategy", strategy)])
     plain = QueryOptimizer(store, config=config)
     whole = plain.recall("we met about", scope=U1, k=7, now=NOW)
     least = whole.hits[2].score

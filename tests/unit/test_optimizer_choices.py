@@ -119,7 +119,7 @@ def test_the_ranker_that_is_given_orders_the_candidates(store: MemoryStore) -> N
 
 def test_it_takes_the_place_of_the_strategy(store: MemoryStore) -> None:
     for name in ("rrf", "weighted", "fixed_weights"):
-        ranking = RecallConfig().with_strategy(name).ranking
+        ranking = RecallConfig().with_settings([("ranking.strategy", name)]).ranking
         assert ids(recalled(store, "garden", ranker=ById(), ranking=ranking)) == ["d", "c", "b", "a"]
 
 

@@ -15,7 +15,6 @@ PUBLIC = {
     "EntityRef",
     "FactsConfig",
     "LearnedConfig",
-    "FallbackFusionConfig",
     "Filters",
     "Hit",
     "LimitsConfig",

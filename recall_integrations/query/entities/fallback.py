@@ -21,7 +21,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.cascade import SURE
-from recall_integrations.query.entities.index import QUERY_CHARS_MAX, EntityIndex
+from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import at, key_of
 from recall_integrations.query.entities.words import (
@@ -38,6 +38,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import EMPTY, ERROR, SUCCESS, TIMEOUT, Answer, Call, Guard
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types import Degradation, EntityRef
+from recall_integrations.types.query import QUERY_CHARS_MAX
 
 CLOSED_CONFIDENCE = 0.88
 OPEN_CONFIDENCE = 0.80

@@ -19,8 +19,8 @@ from recall_integrations.records import record
 from recall_integrations.text import WORD_CHARS_MAX, Token, language_of
 from recall_integrations.text.analyser import words
 from recall_integrations.types import EntityRef
+from recall_integrations.types.query import QUERY_CHARS_MAX
 
-QUERY_CHARS_MAX = 32_768  # of a longer query only the beginning is resolved
 INFLECTED_MAX = 256  # words of one text in another language that are looked at without their endings
 
 

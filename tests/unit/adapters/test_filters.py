@@ -10,7 +10,7 @@ from llama_index.core.vector_stores import FilterCondition, FilterOperator, Meta
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters, MemoryType
-from recall_integrations.types.conditions import matches
+from tests.meeting import matches
 
 
 def test_ours_and_none_are_what_they_are() -> None:

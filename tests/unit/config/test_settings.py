@@ -13,9 +13,7 @@ from hypothesis import strategies as st
 from recall_integrations import config
 from recall_integrations.config import (
     ARMS,
-    STRATEGIES,
     CacheConfig,
-    FallbackFusionConfig,
     PlannerConfig,
     QueryConfig,
     RankingConfig,
@@ -40,8 +38,8 @@ def test_every_number_has_a_range(section: type[Any], value: Any) -> None:
 def test_combinations_that_make_no_sense() -> None:
     with pytest.raises(ConfigError, match="exploratory_threshold"):
         PlannerConfig(exploratory_threshold=0.9)
-    with pytest.raises(ConfigError, match="fallback_fusion.strategy must be one of weighted, boosts, rrf, not"):
-        FallbackFusionConfig(strategy="magic")  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match="ranking.strategy must be one of fixed_weights, weighted, boosts, rrf, not"):
+        RankingConfig(strategy="magic")  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="Europe/Berlin"):
         RecallConfig(timezone="Mars/Olympus")
     with pytest.raises(ConfigError, match="week_start"):
@@ -92,7 +90,7 @@ def test_at_least_one_arm_and_no_rule_at_all() -> None:
 def test_from_mapping() -> None:
     made = RecallConfig.from_mapping({"timezone": "Europe/Berlin", "planner": {"precise_threshold": 1}})
     assert made.timezone == "Europe/Berlin" and made.planner.precise_threshold == 1.0
-    assert made.fallback_fusion == FallbackFusionConfig()
+    assert made.ranking == RankingConfig()
     assert RecallConfig.from_mapping({}) == RecallConfig()
 
 
@@ -121,8 +119,8 @@ def test_bad_mappings_name_the_key(given: Any, message: str) -> None:
 
 def test_from_yaml(tmp_path: Path) -> None:
     path = tmp_path / "recall.yaml"
-    path.write_text("recall:\n  timezone: Europe/Berlin\n  fallback_fusion: {strategy: rrf}\nother: 1\n")
-    assert RecallConfig.from_yaml(path).fallback_fusion.strategy == "rrf"
+    path.write_text("recall:\n  timezone: Europe/Berlin\n  ranking: {strategy: rrf}\nother: 1\n")
+    assert RecallConfig.from_yaml(path).ranking.strategy == "rrf"
     path.write_text("recall: {timezone: UTC}\n")
     assert RecallConfig.from_yaml(str(path)) == RecallConfig()
     for empty in ("", "recall:\n", "# nothing\n"):
@@ -148,22 +146,10 @@ def test_fingerprint_follows_every_setting() -> None:
     changed = [
         RecallConfig(timezone="Europe/Berlin"),
         RecallConfig(week_start=6),
-        RecallConfig(fallback_fusion=FallbackFusionConfig(strategy="rrf")),
+        RecallConfig(ranking=RankingConfig(strategy="rrf")),
         RecallConfig(planner=PlannerConfig(arm_limit=7)),
     ]
     assert len({c.fingerprint for c in [base, *changed]}) == 5
-
-
-def test_another_strategy_keeps_what_it_reads() -> None:
-    mine = RecallConfig(ranking=RankingConfig(abstain_below=0.1))
-    assert [mine.with_strategy(name).strategy for name in STRATEGIES] == [*STRATEGIES]
-    weighted, rrf, fixed = (mine.with_strategy(name) for name in ("weighted", "rrf", "fixed_weights"))
-    assert weighted.ranking == rrf.ranking == RankingConfig(strategy="fallback_fusion", abstain_below=0.1)
-    assert weighted.fallback_fusion == mine.fallback_fusion == fixed.fallback_fusion
-    assert rrf.fallback_fusion == FallbackFusionConfig(strategy="rrf")
-    assert fixed.ranking == mine.ranking
-    with pytest.raises(ConfigError, match="There is no strategy 'magic'. Known: fixed_weights, "):
-        mine.with_strategy("magic")
 
 
 @pytest.mark.parametrize("value", [True, "yes", 1, None])

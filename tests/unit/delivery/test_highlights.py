@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations import Hit, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.delivery.highlights import Marking
+from recall_integrations.types import marks_of
 from tests.spent import seconds_of
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=timezone.utc)
@@ -184,7 +185,8 @@ def test_they_are_made_when_read(optimizer: QueryOptimizer, monkeypatch: pytest.
 def test_their_cost_grows_with_the_text_alone(optimizer: QueryOptimizer) -> None:
     def took(text: str) -> float:
         hit = found(optimizer, "migrating databases in March 2026 with Priya", "a")
-        marking = object.__getattribute__(hit, "_marks")
+        marking = marks_of(hit)
+        assert marking is not None
         return min(seconds_of(lambda: marking(Memory(text, event_at=MARCH))) for _ in range(2))
 
     for piece in ("....", "Priya ", "a. ", "March 2026 ", "x" * 40, "数据库", "database migration slipped. ", "\n"):

@@ -10,7 +10,6 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.config import LearnedConfig
 from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
@@ -18,7 +17,7 @@ from recall_integrations.judging.replay import PAIRS_KEPT
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.recall import read_path as read_paths
+from recall_integrations.recall import lately
 from recall_integrations.types.judged import GAINS_MAX
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
@@ -170,16 +169,12 @@ def test_a_recall_of_several_scopes(store, optimizer) -> None:
 
 
 def test_only_so_many_are_remembered(store, monkeypatch) -> None:
-    monkeypatch.setattr(read_paths, "RESULTS_MAX", 2)
+    monkeypatch.setattr(lately, "RESULTS_MAX", 2)
     with closing(QueryOptimizer(store)) as optimizer:
         results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
         with pytest.raises(NotFound):
             optimizer.feedback(results[0].id, rating=True)
         assert optimizer.feedback(results[2].id, rating=True)
-        optimizer.reload(RecallConfig(learned=LearnedConfig(feedback=False)))
-        with pytest.raises(NotFound):
-            optimizer.feedback(results[2].id, rating=True)
-        assert optimizer.recall("kestrel", scope=ANN).id
 
 
 @pytest.mark.parametrize("privacy", ["allow", "redact", "block"])

@@ -252,7 +252,7 @@ def test_the_rule_can_be_switched_off(store):
 
 @pytest.mark.parametrize("strategy", ["rrf", "weighted", "boosts"])
 def test_every_strategy_keeps_to_it(store, strategy):
-    other = QueryOptimizer(store, config=RecallConfig().with_strategy(strategy))
+    other = QueryOptimizer(store, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     assert found(other, "What did we talk about in our third session?")[1] == [f"3:{i}" for i in range(10)]
 
 

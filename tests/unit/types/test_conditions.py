@@ -8,7 +8,8 @@ import pytest
 
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters
-from recall_integrations.types.conditions import Instant, conditions_of, instant, keys_of, matches
+from recall_integrations.types.conditions import Instant, conditions_of, instant, keys_of
+from tests.meeting import matches
 
 NOON = datetime(2026, 3, 12, 12, tzinfo=timezone.utc)
 MISSING = object()

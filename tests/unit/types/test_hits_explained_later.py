@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import pickle
 import threading
+import weakref
 
 import pytest
 
@@ -59,11 +60,13 @@ def test_nothing_is_made_before_it_is_read_and_nothing_twice() -> None:
 def test_what_it_was_made_from_is_let_go_when_all_is_read(names: tuple[str, str]) -> None:
     why = Why()
     hit = later(why)
+    held = weakref.ref(why)
     for name in names:
-        assert hit._why is why
+        assert held() is not None
         assert getattr(hit, name)
-    assert hit._why is None
     assert why.asked == list(names)
+    del why
+    assert held() is None
 
 
 @pytest.mark.parametrize(

@@ -41,12 +41,12 @@ def noted(monkeypatch: pytest.MonkeyPatch, module: object) -> list[tuple[tuple[A
 def test_quality_passes_its_options_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, recall: Recall) -> None:
     seen = noted(monkeypatch, comparison)
     config = tmp_path / "c.yaml"
-    config.write_text("recall: {fallback_fusion: {strategy: rrf}}")
+    config.write_text("recall: {ranking: {strategy: rrf}}")
     options = ["--dataset", "musique", "--limit", "7", "--no-peers", "--config", config, "--json", "r.json"]
     options += ["--embedding", "minilm", "--embedding-cache", tmp_path / "cache"]
     assert recall("bench", "quality", tmp_path, *options).exit_code == 0
     ((path, _), given) = seen[0]
-    assert path == tmp_path and given["config"].fallback_fusion.strategy == "rrf"
+    assert path == tmp_path and given["config"].ranking.strategy == "rrf"
     assert (given["dataset"], given["limit"], given["others"], given["json_path"]) == (("musique",), 7, [], "r.json")
     assert (given["embedding"], given["embedding_cache"]) == ("minilm", str(tmp_path / "cache"))
     assert (given["draw"], given["k"]) == (None, 10)

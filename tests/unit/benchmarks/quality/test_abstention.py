@@ -130,5 +130,5 @@ def test_a_calibration_that_saw_the_data_is_named() -> None:
     config = RecallConfig()
     assert "fitted on" in abstention.fitted_on(config, "hotpotqa")
     assert abstention.fitted_on(config, "jsonl") == ""
-    assert abstention.fitted_on(config.with_strategy("weighted"), "hotpotqa") == ""
+    assert abstention.fitted_on(config.with_settings([("ranking.strategy", "weighted")]), "hotpotqa") == ""
     assert abstention.fitted_on(config, "locomo") == ""  # a test set

@@ -55,12 +55,12 @@ def test_every_stage_has_a_name_of_its_own_and_differs() -> None:
         assert stage.config != BASE or stage.ranker is not None or stage.window is False
     compared = {s.name.removeprefix("strategy ") for s in found if s.kind == "strategy"}
     missing = {name.removeprefix("strategy ") for name in left_out}
-    assert compared | missing | {BASE.strategy} == set(STRATEGIES)
+    assert compared | missing | {BASE.ranking.strategy} == set(STRATEGIES)
     assert {"weighted", "rrf"} <= compared
 
 
 def test_what_is_off_already_is_not_switched_off() -> None:
-    plain = replace(BASE, ranking=replace(RankingConfig(), strategy="fallback_fusion", diversity_lambda=1.0))
+    plain = replace(BASE, ranking=replace(RankingConfig(), strategy="weighted", diversity_lambda=1.0))
     names = {stage.name for stage in stages.stages(plain)[0]}
     assert "no diversity" not in names and "strategy weighted" not in names
     assert not any(name.endswith(" features") for name in names)  # there are none to leave out
@@ -87,7 +87,7 @@ def test_an_arm_that_is_off_is_not_asked(store: MemoryStore) -> None:
 
 
 def test_without_the_semantic_arm_no_vector_is_seen(store: MemoryStore) -> None:
-    weighted = BASE.with_strategy("weighted")
+    weighted = BASE.with_settings([("ranking.strategy", "weighted")])
     assert "semantic" in sources(recalled(store, Stage(name="x", kind="arm", config=weighted)))
     assert "semantic" not in sources(recalled(store, without("semantic", weighted)))
 
