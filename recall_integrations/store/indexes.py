@@ -519,27 +519,6 @@ class Indexes:
                     connection.execute(v.delete().where(v.c.scope_id == row.scope_id, v.c.num == row.num))
                 insert_rows(connection, v, vector_rows(rows, found))
 
-    def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
-        """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
-
-        The index gets them when it is rebuilt.
-        """
-        m, made = schema.memories, 0
-        for start in range(0, len(missing), BATCH):
-            part = missing[start : start + BATCH]
-            with self._engine.begin() as connection:
-                query = select(m.c.scope_id, m.c.num, m.c.text, m.c.actor)
-                rows = [
-                    connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
-                    for scope_id, num in part
-                ]
-                vectors = vector_rows(rows, self.embed([indexed_text(r.text, r.actor) for r in rows]))
-                insert_rows(connection, schema.vectors, vectors)
-                made += len(vectors)
-            if progress is not None:
-                progress("embedding", start + len(part), len(missing))
-        return made
-
     # -- bookkeeping -----------------------------------------------------------------------------------------------
 
     def _path(self, name: str) -> Path:
