@@ -49,12 +49,10 @@ logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
 OWED_BATCH = 25_000  # changes that are known, whose texts need not be read
-WRITER_WAIT_S = 0.05  # of who reads, for a writer
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
 _Row: TypeAlias = "Row[Any, Any, Any, Any]"
-Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
 class Indexes:
@@ -72,7 +70,6 @@ class Indexes:
         *,
         scan_max: Callable[[], int],
         write_lock: WriteTurn,
-        applied: Applied,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
@@ -97,7 +94,6 @@ class Indexes:
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle = self.collections.settle
         self._lexical: LexicalIndex | None = None
-        self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was written since it was opened
         self._sealed: dict[str, index_files.Entry] = {}
@@ -106,7 +102,6 @@ class Indexes:
         self._write_lock = write_lock
         self._closed = False
         self.owed = Owed(self.apply_owed)
-        self._told = 0  # the last change given to `applied` before the lexical index had it
         self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
@@ -152,14 +147,10 @@ class Indexes:
     @property
     def lexical(self) -> WordIndex:
         """The lexical index, with all earlier commits."""
-        return self.lexical_now(-1)[0]
-
-    def lexical_now(self, wait_s: float = WRITER_WAIT_S) -> tuple[WordIndex, bool]:
-        """Return the lexical index, and whether it has all earlier commits: a writer is waited for so many seconds."""
         if not self._keeps():
-            return self._with_tail(), True
-        whole = self.apply_owed(wait_s)
-        return self._open_lexical(), whole
+            return self._with_tail()
+        self.apply_owed()
+        return self._open_lexical()
 
     def _with_tail(self) -> WordIndex:
         """Return the lexical index that another process keeps, with the memories that it lacks."""
@@ -260,33 +251,22 @@ class Indexes:
     def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
         """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock."""
         if not self._keeps():
-            self._applied_lexical(changes, changes[-1].seq)
             return
         self.owed.add(changes, stems)
-        self._told = changes[-1].seq
-        self._applied_lexical(changes, self._open_lexical().commits + 1)
         if self.owed.full:
             self.catch_up()
 
-    def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
-        """Register the commits of other processes."""
+    def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
+        """Register the commits of other processes: how many changes, and how many of all lack their vectors."""
         self.lag = {**self.lag, SEMANTIC: lag}
         written = set(scopes)
         if not written:
             return
         if self._served:
-            self.collections.follow(written, len(written) if changes is None else len(changes))
-        if not self._keeps():
-            for change in changes or ():  # a vocabulary may be read from a state between two of them
-                self._applied_lexical([change], change.seq)
-            if changes is None:
-                self._applied_lexical(None, 0)
-            return
-        self._others |= written
-        self.owed.others_wrote()
-        self._told = head
-        if self._lexical is not None and (changes is None or changes):
-            self._applied_lexical(changes, self._lexical.commits + 1)
+            self.collections.follow(written, changes)
+        if self._keeps():
+            self._others |= written
+            self.owed.others_wrote()
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -296,7 +276,6 @@ class Indexes:
 
     def let_go(self) -> None:
         """Leave the indexes to another process: this one could not open them."""
-        self._applied_lexical(None, 0)
         self._lexical, self._tailed = None, None
         self._replaying = False
 
@@ -336,11 +315,8 @@ class Indexes:
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
-                if name == LEXICAL and self._told:
-                    self._applied_lexical(None, 0)  # `applied` was given changes that the index may lack
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
-        self._told = 0
         self.lag = self._behind()
         self.owed.any = False
         others, self._others = self._others, set()
@@ -378,9 +354,6 @@ class Indexes:
             self._written = True
         index = self._open_lexical()
         index.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
-        untold = [c for c in batch if c.seq > self._told]
-        if untold:
-            self._applied_lexical(None if self._replay else untold, index.commits)
         with self._engine.begin() as connection:
             journal.move(connection, LEXICAL, batch[-1].seq)
 
@@ -478,7 +451,6 @@ class Indexes:
         old, self._lexical = self._lexical, fresh
         if old is not None:
             quiet_close(old)
-        self._applied_lexical(None, fresh.commits)
         self._sealed = {}
         if reached is not None:
             journal.note_point(path, reached)

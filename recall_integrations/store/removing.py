@@ -77,7 +77,6 @@ class Removing:
     def take_out(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
         """Remove rows of memories in the caller's transaction; counters subtract them while they exist."""
         parts = self._parts
-        parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
         parts.damage.forget(scope_id, nums)
         if nums:

@@ -440,7 +440,6 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
         Noted(found),
         scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
         write_lock=WriteTurn(),
-        applied=lambda _changes, _commits: None,
     )
     failures = {}
     try:
