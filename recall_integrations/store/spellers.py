@@ -33,6 +33,7 @@ SCOPES_KEPT = 256
 SMALL = 1_000  # memories up to which a vocabulary is built while the recall waits: 5 to 7 ms for 600 turns of a chat
 PART = 256  # stems that a build in the background adds between two pauses, half a millisecond's work
 PAUSE_S = 0.0005
+ADDED_SHARE = 20  # of a scope whose words are not in memory, so small a part may be new to its vocabulary
 LATER_S = 0.25  # before anything is read or built in the background: the first recall shall not share the processor
 
 _reading_words = threading.Lock()
@@ -47,6 +48,8 @@ class _Kept:
     lock: Any = field(default_factory=threading.Lock)  # of the one that builds
     speller: Speller | None = None  # `None` = not built yet
     version: int = -1  # of the scope, as it was counted
+    rows: int = 0  # its memories then, and those of them that were forgotten
+    dead: int = 0
     building: bool = False  # whether a thread does that, or is about to
     # Numbers of the stems in the columns' lexicon that a memory holds, rising, and how many hold each.
     counts: Counts = (_NONE, _NONE)
@@ -96,7 +99,7 @@ class Spellers:
             kept = self._kept.get(view.scope_id)
             if kept is None:
                 kept = self._kept[view.scope_id] = _Kept()
-        if kept.version == view.version:
+        if kept.version == view.version or (not wait and self._is_near(kept, view)):
             return kept.speller
         if wait or self.is_small(view.count) or (kept.speller is not None and view.text is not None):
             return self._brought(kept, view, wait)
@@ -106,6 +109,12 @@ class Spellers:
             kept.building = False
             self._note(view.scope_id, IndexUnavailable("The process can start no more threads."))
         return kept.speller  # of an earlier state, until the thread is done
+
+    @staticmethod
+    def _is_near(kept: _Kept, view: ScopeView) -> bool:
+        """Say whether a vocabulary that would have to be read whole may stay: little was added, and nothing left."""
+        old = kept.speller is not None and view.text is None and view.size - view.count == kept.dead
+        return old and 0 <= view.size - kept.rows <= kept.rows // ADDED_SHARE
 
     def _brought(self, kept: _Kept, view: ScopeView, wait: bool, pause: float = 0.0) -> Speller | None:
         """Return the speller of a view, built or brought forward; `None` where that fails and nobody insists."""
@@ -146,6 +155,7 @@ class Spellers:
             if pause:  # else a recall beside it would wait some milliseconds each time that it wants to go on
                 time.sleep(pause)
         kept.speller, kept.version, kept.counts = speller, view.version, counts
+        kept.rows, kept.dead = view.size, view.size - view.count
         self._failed.discard(view.scope_id)
 
     def _note(self, scope_id: int, error: BaseException) -> None:
