@@ -178,7 +178,7 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
         tell(check_name(name), 0, 1)
         found.checks.append(indexes.examine(connection, name, directory / f"{name}.{epoch}", read))
         tell(check_name(name), 1, 1)
-    check, found.leftovers = leftovers(directory, epochs, connection)
+    check, found.leftovers = leftovers(directory, epochs)
     found.checks.append(check)
 
 

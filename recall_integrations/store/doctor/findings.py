@@ -22,7 +22,7 @@ from recall_integrations.errors import StoreError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
-from recall_integrations.store.column_files import COLUMNS, unusable
+from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNING, LEARNS
@@ -218,8 +218,8 @@ def _open_elsewhere(others: list[int]) -> Check:
     return problem(HOLDER, f"The store is open in {named}.", "Close it there and ask again.")
 
 
-def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> tuple[Check, list[Path]]:
-    """Find directories of other epochs, drafts of files, and unusable columns; return the check, and the paths."""
+def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]:
+    """Find directories of other epochs, and drafts of files; return the check, and the paths."""
     current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
     for name in _KNOWN:
@@ -227,10 +227,10 @@ def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> 
     marks = (journal.MARK, index_files.SEAL)
     drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
     drafts.add(path / f"{_CHECKED}.new")
-    found = sorted([*found, *(p for p in drafts if p.is_file()), *unusable(connection, path)])
+    found = sorted([*found, *(p for p in drafts if p.is_file())])
     if found:
         files = counted(len(found), "file or directory", "files and directories")
-        says = f"{files} of work that did not end, or that cannot be used."
+        says = f"{files} of work that did not end."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
     kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}
