@@ -24,6 +24,7 @@ from recall_integrations.store.doctor import Findings, examine, repair
 from recall_integrations.store.doctor.findings import PUT_ASIDE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Relation, Scope
+from tests import in_collections
 
 SCOPE, OTHER = Scope(user_id="u"), Scope(user_id="v")
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
@@ -97,7 +98,9 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         view = store.view(scope_id)
         assert view.count == count and len(store.lexical.nums()) == count + store.count(scope=OTHER)
         assert store.indexes.settle(60)
-        assert view.nums[view.alive].tolist() == store.semantic.nums()[f"recall-scope-{scope_id}"].tolist()
+        assert (
+            view.nums[view.alive].tolist() == in_collections.nums(store.semantic)[f"recall-scope-{scope_id}"].tolist()
+        )
         store.remember("and it goes on", scope=OTHER)
     assert examine(path, clock=clock).clean
 
