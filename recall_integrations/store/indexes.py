@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,6 +27,7 @@ from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
+from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
@@ -48,7 +49,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
-OWED_BATCH = 25_000  # changes that are known, whose texts need not be read
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
@@ -248,11 +248,11 @@ class Indexes:
             return not self.lag[SEMANTIC]
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
-    def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock."""
+    def owe(self, changes: int) -> None:
+        """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
             return
-        self.owed.add(changes, stems)
+        self.owed.add(changes)
         if self.owed.full:
             self.catch_up()
 
@@ -266,7 +266,7 @@ class Indexes:
             self.collections.follow(written, changes)
         if self._keeps():
             self._others |= written
-            self.owed.others_wrote()
+            self.owed.add(0)
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -304,13 +304,11 @@ class Indexes:
         failed = False
         # Until the end is reached, a change may be applied without its cursor having moved, whatever interrupts this.
         self._replay, self._replaying = self._replaying, True
-        known, stems = self.owed.take()
-        lexical, semantic = partial(self._apply_lexical, stems), partial(self._apply_semantic, vectors)
-        for name, apply in ((LEXICAL, lexical), (SEMANTIC, semantic)):
+        for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, partial(self._apply_semantic, vectors))):
             if name == LEXICAL and not self._keeps():
                 continue
             try:
-                self._follow(name, apply, known if name == LEXICAL else (), progress)
+                self._follow(name, apply, progress)
             except NotYet:
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
@@ -318,36 +316,35 @@ class Indexes:
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self.lag = self._behind()
-        self.owed.any = False
+        own = self.owed.count
+        self.owed.done()
         others, self._others = self._others, set()
         if others and self._keeps():
-            self.vectors_written(others, len(known) or BATCH)
+            self.vectors_written(others, own or BATCH)
         return self._embedded
 
-    def _follow(
-        self, name: str, apply: Callable[[list[Change]], None], known: Sequence[Change], progress: Progress | None
-    ) -> None:
+    def _follow(self, name: str, apply: Callable[[list[Change]], None], progress: Progress | None) -> None:
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
-            known = [change for change in known if change.seq > cursor]
-            if known and len(known) != journal.count_after(connection, cursor):
-                known = []
             total = journal.last_seq(connection) - cursor
         done = 0
-        batches = (list(known[start : start + OWED_BATCH]) for start in range(0, len(known), OWED_BATCH))
-        for batch in batches if known else self._journal(cursor):
+        while batch := journal.pending(self._engine, cursor, BATCH):
+            cursor = batch[-1].seq
             apply(batch)
             done += len(batch)
             if progress is not None:
                 progress(name, done, total)
 
-    def _journal(self, cursor: int) -> Iterator[list[Change]]:
-        while batch := journal.pending(self._engine, cursor, BATCH):
-            cursor = batch[-1].seq
-            yield batch
-
-    def _apply_lexical(self, stems: Mapping[int, Sequence[str]], batch: list[Change]) -> None:
+    def _apply_lexical(self, batch: list[Change]) -> None:
         journal.note_point(self._path(LEXICAL), journal.Point(batch[-1].seq, batch[-1].digest))
+        written: dict[int, list[int]] = {}
+        for c in batch:
+            if c.text is not None:
+                written.setdefault(c.scope_id, []).append(c.num)
+        stems: dict[int, list[str]] = {}
+        with self._engine.connect() as connection:
+            for scope_id, nums in written.items():
+                stems |= word_rows.stems_in(connection, scope_id, nums)
         puts = [Put(c.scope_id, c.num, c.content, c.language, stems.get(c.num)) for c in batch if c.text is not None]
         if not self._written:
             index_files.unseal(self._path(LEXICAL))
