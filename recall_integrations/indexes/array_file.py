@@ -79,13 +79,6 @@ def read_tags(path: Path) -> Mapping[str, Any]:
     return tags
 
 
-def check(path: Path) -> None:
-    """Read the whole file and compare the checksums."""
-    with path.open("rb") as file:
-        _, listed, _ = _header(file, os.fstat(file.fileno()).st_size)
-        _verify(file, listed)
-
-
 def mapped(path: Path) -> Opened:
     """Map a file into memory; read it whole first if it was touched since it was written."""
     with path.open("rb") as file:

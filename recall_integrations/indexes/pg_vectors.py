@@ -1,7 +1,7 @@
 """Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector (HNSW).
 
 The record is the truth; these tables can be dropped. Connections are of a pool of its own: with one pool for both,
-recalls that hold all of the store's would wait for each other. Every setting is one of its transaction, for poolers.
+recalls that hold all of the store's would wait for each other. Every setting is one of its transaction.
 """
 
 from __future__ import annotations
@@ -75,15 +75,14 @@ _SETTINGS = "SELECT set_config('statement_timeout', :ms, true), set_config('lock
 
 
 class PgVectors(CollectionServer):
-    """pgvector in the database of a store; it connects at the first request. With `makes` it may make the extension."""
+    """pgvector in the database of a store; it connects at the first request, and makes the extension where it may."""
 
     own = True  # the tables are in the schema of the store, and a copy of the database has its own
 
-    def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3, makes: bool = True) -> None:
+    def __init__(self, address: str, settings: VectorsConfig, *, failures_max: int = 3) -> None:
         self._url = parsed(address)
         name, limit_s = shown(self._url), settings.timeout_ms / 1e3
         super().__init__(name, f"pgvector in {name}", limit_s=limit_s, failures_max=failures_max)
-        self._makes = makes
         self.loading = self
         self._engine: Engine | None = None
         self._closed = False
@@ -107,10 +106,6 @@ class PgVectors(CollectionServer):
             )
         found = self._asked(_extension, seconds)
         if found is None:
-            if not self._makes:
-                raise VectorsRefused(
-                    f"{self.name} has no pgvector. A node makes it where it may: CREATE EXTENSION vector."
-                )
             self._make_extension(seconds)
             found = self._asked(_extension, seconds)
         if found is None or found.version < LEAST:

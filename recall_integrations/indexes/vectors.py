@@ -33,7 +33,6 @@ _PREFIX = "recall-"
 FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 OVERFETCH = 3.0  # HNSW is asked for this many times the limit, divided by the filter's selectivity
 BATCH = 1_000
-LISTED_AT_ONCE = 50_000  # ids
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
 
@@ -158,29 +157,6 @@ class SemanticIndex:
             if any(c.name == home_name(home) for c in _guarded(client.list_collections)):
                 self._collections.pop(home, None)
                 _guarded(lambda: client.delete_collection(home_name(home)))
-
-    def nums(self) -> dict[str, NDArray[np.int64]]:
-        """Return the numbers in each collection, rising, by the name that `home_name` gave it."""
-        client = self._open()
-        found: dict[str, NDArray[np.int64]] = {}
-        for collection in _guarded(client.list_collections):
-            ids: list[str] = []
-            while part := _guarded(
-                lambda c=collection, ids=ids: c.get(include=[], limit=LISTED_AT_ONCE, offset=len(ids))["ids"]
-            ):
-                ids.extend(part)
-            found[collection.name] = np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
-        return found
-
-    def vectors(self, home: str) -> dict[int, NDArray[np.float32]]:
-        """Return all vectors of a collection by number, whether a search reaches them or not."""
-        collection = self._collection(home)
-        found: dict[int, NDArray[np.float32]] = {}
-        while True:
-            part = _guarded(lambda: collection.get(include=["embeddings"], limit=LISTED_AT_ONCE, offset=len(found)))
-            if not part["ids"]:
-                return found
-            found.update(zip(map(int, part["ids"]), np.asarray(part["embeddings"], dtype=np.float32), strict=True))
 
     def close(self) -> None:
         """Release Chroma's files."""

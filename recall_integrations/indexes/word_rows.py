@@ -70,6 +70,16 @@ def stems_of(cut: Cut) -> list[str]:
     return [word.partition(SEP)[2] or stem(word) for word in whole.split("\n")] if whole else []
 
 
+def stems_in(connection: Connection, scope_id: int, nums: Sequence[int]) -> dict[int, list[str]]:
+    """Return the stems of memories, by number, as `stems_of` does; those without words are left out."""
+    w, found = schema.words.c, dict[int, list[str]]()
+    for part in in_parts(nums):
+        rows = connection.execute(select(w.num, w.words, w.more).where(w.scope_id == scope_id, w.num.in_(part)))
+        whole = ((num, {"words": words, "more": more}) for num, words, more in rows if isinstance(words, str))
+        found.update({num: stems_of(cut) for num, cut in whole})
+    return found
+
+
 def packed(flags: Sequence[bool]) -> bytes | None:
     """Pack flags as bits, first the highest; `None` where none is set."""
     return np.packbits(np.asarray(flags, dtype=np.bool_)).tobytes() if any(flags) else None

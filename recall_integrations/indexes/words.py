@@ -48,8 +48,8 @@ class WordIndex(Protocol):
     def document_frequency(self, scope_id: int, term: str) -> int:
         """Count the living memories of the scope that hold the stem."""
 
-    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return all stems of the scope with the number of living memories that hold each, and the state's number."""
+    def vocabulary(self, scope_id: int) -> list[tuple[str, int]]:
+        """Return all stems of the scope with the number of living memories that hold each."""
 
     def search(
         self,
@@ -84,7 +84,7 @@ class LexicalIndex:
             self._writer: Any = None  # made at the first write; its threads and heap are not free
             park_in_children(self)
             self._index.reload()
-            self._published: tuple[Any, int] = (self._index.searcher(), 0)
+            self._searcher: Any = self._index.searcher()
 
     def apply(
         self, puts: Iterable[Put | tuple[int, int, str]], deletes: Sequence[int], *, replay: bool = False
@@ -120,7 +120,7 @@ class LexicalIndex:
     def _publish(self) -> None:
         """Show what was committed. The lock is held: of two at once, the later must not show the earlier state."""
         self._index.reload()
-        self._published = (self._index.searcher(), self.commits + 1)
+        self._searcher = self._index.searcher()
 
     def refresh(self) -> None:
         """Load the commits of another process."""
@@ -141,15 +141,6 @@ class LexicalIndex:
             some = t.Query.boolean_query([(t.Occur.Should, self._num(num)) for num in nums])
             both = t.Query.boolean_query([(t.Occur.Must, some), (t.Occur.Must, self._query(scope_id, term))])
             return int(searcher.search(both, limit=1, count=True).count)
-
-    @property
-    def _searcher(self) -> Any:
-        return self._published[0]
-
-    @property
-    def commits(self) -> int:
-        """Number of visible batches that were applied since this object was made."""
-        return self._published[1]
 
     def _num(self, num: int) -> Any:
         return self._tantivy.Query.term_query(self._schema, "num", num)
@@ -187,14 +178,14 @@ class LexicalIndex:
     def _query(self, scope_id: int, term: str) -> Any:
         return self._tantivy.Query.term_query(self._schema, "body", f"{scope_id}:{term}", index_option="freq")
 
-    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return all stems of the scope with their counts of living memories, and the `commits` of that state."""
-        searcher, commits = self._published
+    def vocabulary(self, scope_id: int) -> list[tuple[str, int]]:
+        """Return all stems of the scope with their counts of living memories."""
+        searcher = self._searcher
         prefix = f"{scope_id}:"
         with _named("The lexical index failed to list its terms"):
             # Without a filter, forgotten memories would count until segments merge.
             terms = searcher.terms_with_prefix("body", prefix, self._tantivy.Query.all_query())
-        return [(term[len(prefix) :], count) for term, count in terms], commits
+        return [(term[len(prefix) :], count) for term, count in terms]
 
     def search(
         self,

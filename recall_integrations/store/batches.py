@@ -19,7 +19,6 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.sending import Sent, begun, insert_rows
 from recall_integrations.facts import rows as facts
-from recall_integrations.indexes import word_rows as words
 from recall_integrations.indexes.times import to_row
 from recall_integrations.languages import READ
 from recall_integrations.records import record
@@ -211,7 +210,6 @@ class Written:
     scope_id: int
     changes: Sequence[Change]  # entries of the journal, oldest first
     counted: Sent  # gives the version of the scope
-    stems: Mapping[int, Sequence[str]]  # stems of the memories, by num, as the lexical index holds them
     entities: EntityRows  # rows that go into memory once they are committed
     spoke: Set[str]  # languages with tables that occur in the texts
     appended: Appended  # all entries of the transaction
@@ -294,14 +292,13 @@ class Batches:
         newest = parts.followed.newest(parts.next_seq)
         made = self._parts_of(connection, batches, scopes)
         tables: dict[Table, list[dict[str, Any]]] = {table: [] for table in schema.OF_SCOPES}
-        stems: dict[int, Sequence[str]] = {}
         placed = [
             rows.positions(connection, part.scope_id, part.batch.memories, part.batch.ids, part.replaced)
             for part in made
         ]
         for part, positions in zip(made, placed, strict=True):
             self._removing.take_out(connection, part.scope_id, part.old)
-            stems.update(self._rows_of(part, positions, tables))
+            self._rows_of(part, positions, tables)
         vectors = self._vectors_of(made)
         tables[schema.vectors] = vectors or []
         of_scopes: dict[int, list[_Part]] = {}
@@ -335,7 +332,6 @@ class Batches:
                     scope_id=scope_id,
                     changes=[change for change in appended.changes if change.scope_id == scope_id],
                     counted=rows.bump(connection, scope_id, added, writes=len(some)),
-                    stems={num: stems[num] for part in some for num in part.nums},
                     entities=entities[scope_id],
                     spoke=spoke[scope_id].intersection(READ),
                     appended=appended,
@@ -356,22 +352,19 @@ class Batches:
 
     def _rows_of(
         self, part: _Part, positions: Sequence[int | None], tables: Mapping[Table, list[dict[str, Any]]]
-    ) -> dict[int, Sequence[str]]:
-        """Add the rows that belong to one batch alone; return the stems of each memory for the lexical index."""
+    ) -> None:
+        """Add the rows that belong to one batch alone."""
         batch, scope_id, known, now = part.batch, part.scope_id, part.batch.known, part.batch.now
-        stems: dict[int, Sequence[str]] = {}
         for (num, memory), memory_id, position in zip(part.numbered, batch.ids, positions, strict=True):
             created = memory.created_at or now
             tables[schema.memories].append(
                 to_row(memory, scope_id=scope_id, num=num, memory_id=memory_id, created_at=created, position=position)
             )
             cut = known.words_of(memory)
-            stems[num] = words.stems_of(cut)
             tables[schema.words].append({"scope_id": scope_id, "num": num, **cut})
             said, times = facts.rows_of(scope_id, num, known.derived_of(memory, now, self._parts.slots))
             tables[schema.facts] += said
             tables[schema.told_times] += times
-        return stems
 
     def _vectors_of(self, parts: Sequence[_Part]) -> list[dict[str, Any]] | None:
         """Return the rows of vectors; `None` where one is missing, or older vectors have to be made first."""

@@ -283,16 +283,3 @@ def _tags_of(connection: Connection, path: Path) -> Mapping[str, Any] | None:
     except (Unfit, OSError, KeyError, TypeError, ValueError, OverflowError):
         return None
     return tags if known and "version" in tags else None
-
-
-def unusable(connection: Connection, directory: Path) -> list[Path]:
-    """List damaged, half written or foreign files of columns (of another history); reads them whole."""
-    return [path for path in sorted((directory / COLUMNS).glob("*")) if not _is_usable(connection, path)]
-
-
-def _is_usable(connection: Connection, path: Path) -> bool:
-    try:
-        array_file.check(path)
-    except (Unfit, OSError):
-        return False
-    return _tags_of(connection, path) is not None

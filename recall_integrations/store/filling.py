@@ -1,7 +1,7 @@
 """Threads that work in the background: started when there is work, gone when there is none.
 
-A failure ends the thread; the work is tried again when it is woken the next time. `Owed` holds changes that the lexical
-index lacks: memories are found in columns that follow the database, so tantivy need not have them at once.
+A failure ends the thread; the work is tried again when it is woken the next time. `Owed` notes that the lexical index
+lacks changes: memories are found in columns that follow the database, so tantivy need not have them at once.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 
 from recall_integrations.errors import StoreClosed
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store.journal import Change
 
 QUIET_S = 1.0  # without another wake, until work begins that is not urgent
 
@@ -140,12 +138,11 @@ WAIT_S = 0.3  # after the last write
 WAIT_MAX_S = 3.0  # after the first one that is owed
 MORE_MAX_S = 20.0  # the same, while a call writes many batches: it brings them there itself, in larger pieces
 CHANGES_MAX = 20_000  # that are owed before a write brings them there itself
-CHARS_MAX = 16_000_000
 Owner = Callable[[], object | None]
 
 
 class Owed:
-    """Changes since the indexes were up to date, and the thread that applies them.
+    """Whether changes were made since the indexes were up to date, and the thread that applies them.
 
     All but the thread is guarded by the store's write lock.
     """
@@ -153,9 +150,7 @@ class Owed:
     def __init__(self, apply: Callable[[], object]) -> None:
         self._apply = apply
         self.any = False
-        self._changes: list[Change] = []
-        self._stems: dict[int, Sequence[str]] = {}
-        self._chars = 0
+        self.count = 0  # own changes among them
         self._first = 0.0
         self._more = 0  # calls under way that write many batches
         self._owner: Owner | None = None
@@ -187,32 +182,19 @@ class Owed:
     @property
     def full(self) -> bool:
         """True if no more changes should be owed."""
-        return self._chars > CHARS_MAX or len(self._changes) > CHANGES_MAX
+        return self.count > CHANGES_MAX
 
-    def add(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Add changes to the owed ones."""
-        self._changes.extend(changes)
-        self._stems.update(stems)
-        self._chars += sum(len(change.text) for change in changes if change.text is not None)
-        self.others_wrote()
-
-    def others_wrote(self) -> None:
-        """Note that changes are owed: those added here, or in the journal those of other processes."""
+    def add(self, count: int) -> None:
+        """Note that so many changes of this process are owed; 0 = those of other processes."""
+        self.count += count
         if not self.any:
             self._first = time.monotonic()
         self.any = True
         self._wake()
 
-    def take(self) -> tuple[list[Change], Mapping[int, Sequence[str]]]:
-        """Take the owed changes in order, and stems by num; both are forgotten here.
-
-        As in the journal, a removed memory has no text.
-        """
-        gone = {change.num for change in self._changes if change.op == "del"}
-        found = [replace(change, text=None) if change.num in gone else change for change in self._changes]
-        stems = self._stems
-        self._changes, self._stems, self._chars = [], {}, 0
-        return found, stems
+    def done(self) -> None:
+        """Note that nothing is owed any more."""
+        self.any, self.count = False, 0
 
     def close(self) -> None:
         """Start no more threads; end a waiting one."""

@@ -22,7 +22,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.connections import remaining
 from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
-from recall_integrations.database.sending import begun, reading, send
+from recall_integrations.database.sending import begun, send
 from recall_integrations.database.turns import Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError
 from recall_integrations.indexes.times import ends
@@ -60,7 +60,6 @@ _LATE = (
     .where(_C.seq > bindparam("semantic", type_=_C.seq.type), _C.seq <= _known, _C.seq <= _MADE)
     .distinct()
 )
-TOLD_MAX = 2_000  # changes that vocabularies are told one by one; after more they are made anew
 LOOK_S = 1.0  # between two looks of a process that nobody asks anything
 
 
@@ -157,13 +156,12 @@ class Followed:
                 self.head, self.semantic = _begin_anew(parts, connection)
             self.at = now.version
             return
-        changes = _changes(parts, self.head.seq, news)
         if news.written:  # the first of them may have noted which embedding makes the vectors
             parts.stamped = news.made_by is not None
             if parts.worth.reads:
                 with parts.engine.connect() as connection:
                     parts.worth.load(connection, news.made_by, news.written)
-        _take(parts, news, changes)
+        _take(parts, news, news.head.seq - self.head.seq)
         self.head, self.semantic, self.at = news.head, news.semantic, now.version
 
 
@@ -199,18 +197,8 @@ def _news(engine: Engine, known: Point, semantic: int) -> _News | None:
     )
 
 
-def _changes(parts: StoreParts, known: int, news: _News) -> Sequence[Change] | None:
-    """Return the changes that vocabularies in memory have to follow; `None` = more than `TOLD_MAX`."""
-    if not parts.spellers.hold(news.written):
-        return ()
-    with reading(parts.engine) as connection:
-        found = journal.pending_in(connection, known, TOLD_MAX + 1)
-    found = [change for change in found if change.seq <= news.head.seq]  # what came meanwhile is met the next time
-    return found if len(found) <= TOLD_MAX else None
-
-
-def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> None:
-    """Take the writes of others into use: from here on, recalls find them."""
+def _take(parts: StoreParts, news: _News, changes: int) -> None:
+    """Take the writes of others into use, so many changes: from here on, recalls find them."""
     for scope_id in news.late:
         scope = parts.expiry.scope_of(scope_id)
         with parts.revisions.writing(scope):
@@ -220,13 +208,10 @@ def _take(parts: StoreParts, news: _News, changes: Sequence[Change] | None) -> N
             parts.scopes[scope] = scope_id
             if touched:
                 parts.facts.drop(scope_id)
-                parts.spellers.forget(scope_id)
             parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
-    if changes is not None and not changes and parts.spellers.hold(news.written):
-        changes = None  # a vocabulary was begun meanwhile, and may be of an older state
-    parts.indexes.others_wrote(news.written, changes, news.head.seq, news.head.seq - news.semantic)
+    parts.indexes.others_wrote(news.written, changes, news.head.seq - news.semantic)
     parts.next_seq = news.head.seq + 1
 
 
@@ -242,7 +227,7 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
         for forget in parts.forgets:
             if (known := forget()) is not None:
                 known()
-        parts.indexes.others_wrote(parts.shown, None, head.seq, head.seq - semantic)
+        parts.indexes.others_wrote(parts.shown, len(parts.shown), head.seq - semantic)
     return head, semantic
 
 

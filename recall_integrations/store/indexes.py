@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,6 +27,7 @@ from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
+from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
@@ -48,13 +49,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
-OWED_BATCH = 25_000  # changes that are known, whose texts need not be read
-WRITER_WAIT_S = 0.05  # of who reads, for a writer
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
 _Row: TypeAlias = "Row[Any, Any, Any, Any]"
-Applied = Callable[[Sequence[Change] | None, int], None]  # (changes, commit of the lexical index)
 
 
 class Indexes:
@@ -72,7 +70,6 @@ class Indexes:
         *,
         scan_max: Callable[[], int],
         write_lock: WriteTurn,
-        applied: Applied,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
@@ -97,7 +94,6 @@ class Indexes:
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle = self.collections.settle
         self._lexical: LexicalIndex | None = None
-        self._applied_lexical = applied
         self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was written since it was opened
         self._sealed: dict[str, index_files.Entry] = {}
@@ -106,7 +102,6 @@ class Indexes:
         self._write_lock = write_lock
         self._closed = False
         self.owed = Owed(self.apply_owed)
-        self._told = 0  # the last change given to `applied` before the lexical index had it
         self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
@@ -152,14 +147,10 @@ class Indexes:
     @property
     def lexical(self) -> WordIndex:
         """The lexical index, with all earlier commits."""
-        return self.lexical_now(-1)[0]
-
-    def lexical_now(self, wait_s: float = WRITER_WAIT_S) -> tuple[WordIndex, bool]:
-        """Return the lexical index, and whether it has all earlier commits: a writer is waited for so many seconds."""
         if not self._keeps():
-            return self._with_tail(), True
-        whole = self.apply_owed(wait_s)
-        return self._open_lexical(), whole
+            return self._with_tail()
+        self.apply_owed()
+        return self._open_lexical()
 
     def _with_tail(self) -> WordIndex:
         """Return the lexical index that another process keeps, with the memories that it lacks."""
@@ -257,36 +248,25 @@ class Indexes:
             return not self.lag[SEMANTIC]
         return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
 
-    def owe(self, changes: Sequence[Change], stems: Mapping[int, Sequence[str]]) -> None:
-        """Apply changes to the lexical index later. `may_wait` is true, and the caller holds the write lock."""
+    def owe(self, changes: int) -> None:
+        """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
-            self._applied_lexical(changes, changes[-1].seq)
             return
-        self.owed.add(changes, stems)
-        self._told = changes[-1].seq
-        self._applied_lexical(changes, self._open_lexical().commits + 1)
+        self.owed.add(changes)
         if self.owed.full:
             self.catch_up()
 
-    def others_wrote(self, scopes: Iterable[int], changes: Sequence[Change] | None, head: int, lag: int) -> None:
-        """Register the commits of other processes."""
+    def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
+        """Register the commits of other processes: how many changes, and how many of all lack their vectors."""
         self.lag = {**self.lag, SEMANTIC: lag}
         written = set(scopes)
         if not written:
             return
         if self._served:
-            self.collections.follow(written, len(written) if changes is None else len(changes))
-        if not self._keeps():
-            for change in changes or ():  # a vocabulary may be read from a state between two of them
-                self._applied_lexical([change], change.seq)
-            if changes is None:
-                self._applied_lexical(None, 0)
-            return
-        self._others |= written
-        self.owed.others_wrote()
-        self._told = head
-        if self._lexical is not None and (changes is None or changes):
-            self._applied_lexical(changes, self._lexical.commits + 1)
+            self.collections.follow(written, changes)
+        if self._keeps():
+            self._others |= written
+            self.owed.add(0)
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -296,7 +276,6 @@ class Indexes:
 
     def let_go(self) -> None:
         """Leave the indexes to another process: this one could not open them."""
-        self._applied_lexical(None, 0)
         self._lexical, self._tailed = None, None
         self._replaying = False
 
@@ -325,62 +304,53 @@ class Indexes:
         failed = False
         # Until the end is reached, a change may be applied without its cursor having moved, whatever interrupts this.
         self._replay, self._replaying = self._replaying, True
-        known, stems = self.owed.take()
-        lexical, semantic = partial(self._apply_lexical, stems), partial(self._apply_semantic, vectors)
-        for name, apply in ((LEXICAL, lexical), (SEMANTIC, semantic)):
+        for name, apply in ((LEXICAL, self._apply_lexical), (SEMANTIC, partial(self._apply_semantic, vectors))):
             if name == LEXICAL and not self._keeps():
                 continue
             try:
-                self._follow(name, apply, known if name == LEXICAL else (), progress)
+                self._follow(name, apply, progress)
             except NotYet:
                 failed = True
             except (IndexUnavailable, EmbeddingError, SQLAlchemyError, OSError) as e:
                 failed = True
-                if name == LEXICAL and self._told:
-                    self._applied_lexical(None, 0)  # `applied` was given changes that the index may lack
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
-        self._told = 0
         self.lag = self._behind()
-        self.owed.any = False
+        own = self.owed.count
+        self.owed.done()
         others, self._others = self._others, set()
         if others and self._keeps():
-            self.vectors_written(others, len(known) or BATCH)
+            self.vectors_written(others, own or BATCH)
         return self._embedded
 
-    def _follow(
-        self, name: str, apply: Callable[[list[Change]], None], known: Sequence[Change], progress: Progress | None
-    ) -> None:
+    def _follow(self, name: str, apply: Callable[[list[Change]], None], progress: Progress | None) -> None:
         with self._engine.connect() as connection:
             cursor = journal.cursors(connection).get(name, 0)
-            known = [change for change in known if change.seq > cursor]
-            if known and len(known) != journal.count_after(connection, cursor):
-                known = []
             total = journal.last_seq(connection) - cursor
         done = 0
-        batches = (list(known[start : start + OWED_BATCH]) for start in range(0, len(known), OWED_BATCH))
-        for batch in batches if known else self._journal(cursor):
+        while batch := journal.pending(self._engine, cursor, BATCH):
+            cursor = batch[-1].seq
             apply(batch)
             done += len(batch)
             if progress is not None:
                 progress(name, done, total)
 
-    def _journal(self, cursor: int) -> Iterator[list[Change]]:
-        while batch := journal.pending(self._engine, cursor, BATCH):
-            cursor = batch[-1].seq
-            yield batch
-
-    def _apply_lexical(self, stems: Mapping[int, Sequence[str]], batch: list[Change]) -> None:
+    def _apply_lexical(self, batch: list[Change]) -> None:
         journal.note_point(self._path(LEXICAL), journal.Point(batch[-1].seq, batch[-1].digest))
+        written: dict[int, list[int]] = {}
+        for c in batch:
+            if c.text is not None:
+                written.setdefault(c.scope_id, []).append(c.num)
+        stems: dict[int, list[str]] = {}
+        with self._engine.connect() as connection:
+            for scope_id, nums in written.items():
+                stems |= word_rows.stems_in(connection, scope_id, nums)
         puts = [Put(c.scope_id, c.num, c.content, c.language, stems.get(c.num)) for c in batch if c.text is not None]
         if not self._written:
             index_files.unseal(self._path(LEXICAL))
             self._written = True
         index = self._open_lexical()
         index.apply(puts, [c.num for c in batch if c.op == "del"], replay=self._replay)
-        untold = [c for c in batch if c.seq > self._told]
-        if untold:
-            self._applied_lexical(None if self._replay else untold, index.commits)
         with self._engine.begin() as connection:
             journal.move(connection, LEXICAL, batch[-1].seq)
 
@@ -478,7 +448,6 @@ class Indexes:
         old, self._lexical = self._lexical, fresh
         if old is not None:
             quiet_close(old)
-        self._applied_lexical(None, fresh.commits)
         self._sealed = {}
         if reached is not None:
             journal.note_point(path, reached)
@@ -518,27 +487,6 @@ class Indexes:
                 for row in rows:
                     connection.execute(v.delete().where(v.c.scope_id == row.scope_id, v.c.num == row.num))
                 insert_rows(connection, v, vector_rows(rows, found))
-
-    def embed_missing(self, missing: Sequence[tuple[int, int]], progress: Progress | None = None) -> int:
-        """Make the vectors of memories that have none, given as scope and num; return the number of vectors made.
-
-        The index gets them when it is rebuilt.
-        """
-        m, made = schema.memories, 0
-        for start in range(0, len(missing), BATCH):
-            part = missing[start : start + BATCH]
-            with self._engine.begin() as connection:
-                query = select(m.c.scope_id, m.c.num, m.c.text, m.c.actor)
-                rows = [
-                    connection.execute(query.where(m.c.scope_id == scope_id, m.c.num == num)).one()
-                    for scope_id, num in part
-                ]
-                vectors = vector_rows(rows, self.embed([indexed_text(r.text, r.actor) for r in rows]))
-                insert_rows(connection, schema.vectors, vectors)
-                made += len(vectors)
-            if progress is not None:
-                progress("embedding", start + len(part), len(missing))
-        return made
 
     # -- bookkeeping -----------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -194,13 +194,8 @@ def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | N
 
 def last_seq(connection: Connection) -> int:
     """Return the highest sequence number ever given; survives pruning."""
-    return last_seq_asked(connection)()
-
-
-def last_seq_asked(connection: Connection) -> Callable[[], int]:
-    """Send the query of `last_seq` (`database.sending`); return a function that gives the answer."""
     newest, noted = send(connection, _HIGHEST), send(connection, _NOTED)
-    return lambda: max(int(newest.value() or 0), int(noted.value() or 0))
+    return max(int(newest.value() or 0), int(noted.value() or 0))
 
 
 def reached(connection: Connection) -> tuple[Point, int]:

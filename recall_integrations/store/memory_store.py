@@ -715,7 +715,7 @@ class MemoryStore:
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
-            found = self._spellers.of(scope_id, wait=wait)
+            found = self._spellers.of(self._views.get(scope_id), wait=wait)
         (self._unspelled.add if found is None else self._unspelled.discard)(scope_id)
         return found
 

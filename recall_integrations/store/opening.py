@@ -108,7 +108,7 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
         return None
     from recall_integrations.store.served_collections import ServedCollections
 
-    server, away = made_server(config.vectors, path, failures_max=config.breakers.failures_max), ""
+    server, away = _made_server(config.vectors, path, failures_max=config.breakers.failures_max), ""
     try:
         server.check(CHECK_S)
     except VectorsAway as e:
@@ -125,8 +125,8 @@ def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Ser
     return made
 
 
-def made_server(
-    settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int = 3, makes: bool = True
+def _made_server(
+    settings: VectorsConfig, path: str | os.PathLike[str] | None, *, failures_max: int
 ) -> CollectionServer:
     """Make the server of the settings, without asking it yet: Chroma's, or pgvector in the store's database."""
     if settings.address != PGVECTOR:
@@ -140,7 +140,7 @@ def made_server(
         )
     from recall_integrations.indexes.pg_vectors import PgVectors
 
-    return PgVectors(path, settings, failures_max=failures_max, makes=makes)
+    return PgVectors(path, settings, failures_max=failures_max)
 
 
 def release(

@@ -114,8 +114,7 @@ class StoreParts:
         self.catalog = catalog = EntityCatalog(engine, extractor)
         self.facts = FactTables(engine, self.slots, self.expiry.ended, lambda scope_id: catalog.of(scope_id).index)
         self.spellers = spellers = Spellers(
-            engine,
-            lexical=lambda: indexes.lexical_now(),  # noqa: PLW0108 - they are made below
+            lexical=lambda: indexes.lexical,  # they are made below
             threshold=config.query.spelling_threshold,
         )
         self.indexes = indexes = Indexes(
@@ -124,7 +123,6 @@ class StoreParts:
             embedding if asking.here else asking,
             scan_max=lambda: views.scan_max,
             write_lock=self.write_lock,
-            applied=spellers.applied,
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,

@@ -20,7 +20,7 @@ from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import streamed
-from recall_integrations.database.sending import begun, reading
+from recall_integrations.database.sending import reading
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.store import journal
@@ -35,7 +35,6 @@ class _Tail(NamedTuple):
 
     new: Mapping[int, frozenset[str]]  # the stems of memories that are not in the index, by number
     gone: Sequence[int]  # numbers of removed memories that are in the index
-    head: int  # the last entry of the journal that was read
 
 
 class TailedWords:
@@ -51,7 +50,6 @@ class TailedWords:
         gone: list[int] = []
         after = self._cursor
         with self._engine.connect() as connection:
-            head = journal.last_seq(connection)
             while batch := journal.pending_in(connection, after, AT_ONCE, scope_id):
                 after = batch[-1].seq
                 for change in batch:
@@ -59,20 +57,20 @@ class TailedWords:
                         new[change.num] = frozenset(stems(change.content, change.language))
                     elif change.op == "del" and self._index.has(change.num):
                         gone.append(change.num)
-        return _Tail(new, tuple(gone), head)
+        return _Tail(new, tuple(gone))
 
     def document_frequency(self, scope_id: int, term: str) -> int:
         tail = self._tail(scope_id)
         more = sum(term in said for said in tail.new.values())
         return self._index.document_frequency(scope_id, term) + more - self._index.holding(scope_id, term, tail.gone)
 
-    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return the vocabulary, see `LexicalIndex`, and its last change. Words just removed may count still."""
+    def vocabulary(self, scope_id: int) -> list[tuple[str, int]]:
+        """Return the vocabulary, see `LexicalIndex`. Words just removed may count still."""
         tail = self._tail(scope_id)
-        counted = Counter(dict(self._index.vocabulary(scope_id)[0]))
+        counted = Counter(dict(self._index.vocabulary(scope_id)))
         for said in tail.new.values():
             counted.update(said)
-        return sorted(counted.items()), tail.head
+        return sorted(counted.items())
 
     def search(
         self,
@@ -109,16 +107,15 @@ class RecordWords:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._counted: LRUCache[int, tuple[Counter[str], int]] = LRUCache(KEPT)
+        self._counted: LRUCache[int, Counter[str]] = LRUCache(KEPT)
         self._lock = threading.Lock()
 
     def document_frequency(self, scope_id: int, term: str) -> int:
-        return self._frequencies(scope_id)[0][term]
+        return self._frequencies(scope_id)[term]
 
-    def vocabulary(self, scope_id: int) -> tuple[list[tuple[str, int]], int]:
-        """Return the vocabulary, see `LexicalIndex`, and the last change in it."""
-        counted, head = self._frequencies(scope_id)
-        return sorted(counted.items()), head
+    def vocabulary(self, scope_id: int) -> list[tuple[str, int]]:
+        """Return the vocabulary, see `LexicalIndex`."""
+        return sorted(self._frequencies(scope_id).items())
 
     def search(
         self,
@@ -135,14 +132,11 @@ class RecordWords:
         return np.asarray(found, dtype=np.int64), np.full(len(found), FIRST, dtype=np.float32)
 
     @cachedmethod(attrgetter("_counted"), lock=attrgetter("_lock"))
-    def _frequencies(self, scope_id: int) -> tuple[Counter[str], int]:
-        with begun(self._engine) as connection:
-            newest = journal.last_seq_asked(connection)
-        head = newest()
+    def _frequencies(self, scope_id: int) -> Counter[str]:
         counted: Counter[str] = Counter()
         for _, said in self._said(scope_id):
             counted.update(said)
-        return counted, head
+        return counted
 
     def _said(self, scope_id: int) -> Iterator[tuple[int, set[str]]]:
         w = schema.words.c

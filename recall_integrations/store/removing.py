@@ -77,7 +77,6 @@ class Removing:
     def take_out(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> None:
         """Remove rows of memories in the caller's transaction; counters subtract them while they exist."""
         parts = self._parts
-        parts.spellers.leaving(connection, scope_id, nums)
         languages.remove(connection, scope_id, nums)
         parts.damage.forget(scope_id, nums)
         if nums:
@@ -96,13 +95,12 @@ class Removing:
         version, changes, followed = touched
         self._parts.followed.committed(changes[-1], embedded=followed)
         self._parts.shown[scope_id] = (version, changes[-1].seq)
-        self.index(scope_id, changes, {}, Vectors(), followed=followed)
+        self.index(scope_id, changes, Vectors(), followed=followed)
 
     def index(
         self,
         scope_id: int,
         changes: Sequence[Change],
-        stems: Mapping[int, Sequence[str]],
         vectors: Vectors | None,
         *,
         followed: bool,
@@ -110,7 +108,7 @@ class Removing:
         """Apply commits to the indexes: later, where memories are found without them."""
         indexes = self._parts.indexes
         if followed and indexes.may_wait:
-            indexes.owe(changes, stems)
+            indexes.owe(len(changes))
         else:
             self._parts.catch_up(scope_id, vectors)
         if followed:
@@ -135,7 +133,7 @@ class Removing:
             parts.followed.committed(appended.changes[-1], embedded=appended.followed)
             version = int(counted.value())
             parts.shown[scope_id] = (version, appended.changes[-1].seq)
-            self.index(scope_id, appended.changes, {}, vectors, followed=appended.followed)
+            self.index(scope_id, appended.changes, vectors, followed=appended.followed)
         return len(nums), len(nums) - len(over)
 
 

@@ -247,7 +247,7 @@ class Writer:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
-                    self._removing.index(scope_id, written.changes, written.stems, vectors, followed=written.embedded)
+                    self._removing.index(scope_id, written.changes, vectors, followed=written.embedded)
                 finally:  # vectors may be written while indexing: show complete memories only
                     parts.shown[scope_id] = shown
                 if not all(map(warming.is_warm, written.spoke)):

@@ -13,10 +13,9 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RetrievalConfig, VectorsConfig, keeping
+from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, served_collections
-from recall_integrations.store.doctor import Check, examine
-from recall_integrations.store.doctor.indexes import SERVER
 from recall_integrations.types import RecallResult
 from tests.scripted_chroma import Limited
 
@@ -87,11 +86,6 @@ def an_hour_later(store: MemoryStore) -> None:
     over.update({home: replace(one, at=one.at - served_collections.OVER_S) for home, one in over.items()})
 
 
-def compared(path: Path, settings: RecallConfig) -> Check:
-    """What the doctor says of the server."""
-    return next(one for one in examine(path, vectors=settings.vectors).checks if one.name == SERVER)
-
-
 def fill_on(store: MemoryStore) -> None:
     """What the thread does when it is woken; nobody waits for the collections."""
     store.indexes.collections.filling.settle(WAIT_S)
@@ -116,11 +110,9 @@ def test_at_chroma_cloud_no_request_is_larger_than_it_takes(
         assert store.indexes.settle(WAIT_S)
         assert held(limited, store) == stands(store) and len(stands(store)) == 280
         assert not limited.refused and not store.stats()["notices"]
-    check = compared(tmp_path / "s", config(limited))
-    assert check.state == "ok" and set(limited.sizes("get")) == {300} and not limited.refused
-    monkeypatch.setattr(keeping, "CLOUD", "elsewhere")
-    check = compared(tmp_path / "s", config(limited))
-    assert check.state == "problem" and "Have the limit raised there" in check.says
+        name = store.indexes.home_of(number(store, SCOPE))
+    with closing(VectorServer(config(limited).vectors)) as server:
+        assert len(server.nums(name)) == 280 and set(limited.sizes("get")) == {300} and not limited.refused
 
 
 def test_a_write_that_is_too_large_is_said_and_not_tried_again(

@@ -29,7 +29,6 @@ from recall_integrations.indexes import vector_server, vectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import filling, journal, served_collections
-from recall_integrations.store.doctor import Check, Findings, examine, repair
 from recall_integrations.types import RecallResult
 from tests import chroma
 from tests.chroma import Chroma, Proxy
@@ -191,8 +190,6 @@ def test_what_is_compacted_while_the_server_is_away_goes_when_it_is_back(server:
         assert any("removed there when it is back" in said for said in store.stats()["notices"])
     server.start()
     assert before in on(server)
-    found = check_of(examine(tmp_path / "s", vectors=settings.vectors))
-    assert found is not None and found.state == "notice" and "may still be there" in found.says
     with MemoryStore.open(tmp_path / "s", config=settings) as store:
         agrees(server, store)
         assert before not in on(server)
@@ -538,40 +535,6 @@ def test_a_tenant_and_a_database_of_ones_own(shared: Chroma) -> None:
         assert store.indexes.settle(WAIT_S)
         finds(store, 7)
         assert home_name(home(store)) not in on(shared)
-
-
-# -- the doctor --------------------------------------------------------------------------------------------------------
-
-
-def check_of(found: Findings, name: str = "chroma server") -> Check | None:
-    return next((check for check in found.checks if check.name == name), None)
-
-
-def test_the_doctor_compares_and_mends(shared: Chroma, tmp_path: Path) -> None:
-    settings = config(shared.address)
-    with MemoryStore.open(tmp_path / "s", config=settings) as store:
-        put(store, 0, 40)
-        agrees(shared, store)
-        number_of, name = number(store), home(store)
-    found = check_of(examine(tmp_path / "s", vectors=settings.vectors))
-    assert found is not None and found.state == "ok", found
-    away = check_of(examine(tmp_path / "s", vectors=VectorsConfig(address="http://127.0.0.1:1")))
-    assert away is not None and away.state == "notice" and "cannot be reached" in away.says
-    unnamed = check_of(examine(tmp_path / "s", vectors=VectorsConfig()), "server of vectors")
-    assert unnamed is not None and unnamed.state == "notice" and "not named" in unnamed.says
-    there = chromadb.HttpClient(host="127.0.0.1", port=shared.port).get_collection(home_name(name))
-    there.delete(ids=there.get(include=[], limit=3)["ids"])
-    there.upsert(ids=["999"], embeddings=np.ones((1, 256), dtype=np.float32))
-    damaged = examine(tmp_path / "s", vectors=settings.vectors)
-    found = check_of(damaged)
-    assert found is not None and found.state == "problem" and not damaged.clean
-    assert "lacks 3 and holds 1 that are gone" in found.examples[0] and f"scope {number_of}" in found.examples[0]
-    mended = repair(tmp_path / "s", vectors=settings.vectors)
-    assert mended.clean, mended
-    with MemoryStore.open(tmp_path / "s", config=settings) as store:
-        agrees(shared, store)
-        assert home(store) != name and home_name(name) not in on(shared)
-    assert examine(tmp_path / "s", vectors=settings.vectors).clean
 
 
 # -- several nodes -----------------------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
+from tests import in_collections
 
 CHILD = Path(__file__).with_name("crash_child.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}  # also without an install
@@ -131,7 +132,7 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
         num_of = {view.ids[row]: int(view.nums[row]) for row in np.flatnonzero(view.alive)}
         assert store.indexes.settle(60)
         home = store.indexes.home_of(scope_id)
-        held = store.semantic.vectors(home) if home else {}
+        held = in_collections.vectors(store.semantic, home) if home else {}
         missed = 0
         for memory_id, version in mine.items():
             memory = store.get(memory_id, scope=scope)
@@ -147,7 +148,9 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
                 nums, cosines = store.semantic.nearest(home, vector, 2)
                 missed += not (nums[0] == num_of[memory_id] and cosines[0] > 0.99 and cosines[1] < 0.99)
         if home:  # it holds them all, each once; HNSW, which Chroma's one thread made here, finds nearly all
-            assert store.semantic.nums()[home_name(home)].tolist() == sorted(num_of.values()) == sorted(held)
+            assert (
+                in_collections.nums(store.semantic)[home_name(home)].tolist() == sorted(num_of.values()) == sorted(held)
+            )
         assert missed <= len(mine) // 100 + 1
         graph_and_whole_recalls(store, scope, scope_id, mine, num_of)
         for (user, memory_id), version in gone.items():

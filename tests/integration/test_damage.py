@@ -32,6 +32,7 @@ from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests import in_collections
 
 COUNT = 300
 SCOPE = Scope(user_id="u")
@@ -109,7 +110,7 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
             nums, cosines = store.semantic.nearest(home, store.embedding.embed_query(text(i)), 1)
             reached += [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"] and cosines[0] > 0.99
         assert reached  # it is asked; that it reaches each one is not promised (docs/decisions.md)
-        held = store.semantic.vectors(home)
+        held = in_collections.vectors(store.semantic, home)
         assert sorted(held) == sorted(view.nums[: view.size].tolist())
         for row, num in enumerate(view.nums[: view.size].tolist()):
             assert held[num] @ store.embedding.embed_query(text(int(view.ids[row][1:]))) > 0.99

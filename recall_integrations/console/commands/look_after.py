@@ -40,9 +40,9 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
 
     Exit code 0: no problem is left. 1: some are, or could not be looked for.
 
-    --repair makes words, counts, the journal and both indexes anew from the memories, removes what belongs to nothing,
-    and moves memories that cannot be read into put_aside.jsonl in STORE. --embedding is needed only where vectors are
-    missing.
+    --repair makes counts, the journal and both indexes anew from the memories, removes what belongs to nothing, and
+    moves memories that cannot be read into put_aside.jsonl in STORE. Where words or vectors are wrong, it makes all of
+    them anew, as `recall reindex` does, with --embedding.
 
     \b
     --json prints one object; keys are only ever added (format is 1):
@@ -102,14 +102,10 @@ def db() -> None:
 def check(ctx: click.Context, store: Place) -> None:
     """Say whether the tables are as a store needs them. Nothing is changed.
 
-    Where large scopes have their vectors on a Chroma server or in pgvector,
-    they are compared with the record: RECALL_VECTORS__ADDRESS says where.
-
     Roles that were isolated (`recall db isolate`) are listed.
 
-    Exit code 0: the tables are as this package needs them, no tenant sees what
-    is not its own, and what the server holds is as it should be, or could not
-    be looked at. 1: they are not.
+    Exit code 0: the tables are as this package needs them, and no tenant sees
+    what is not its own. 1: they are not.
     """
     from recall_integrations.database.meta import check_version
     from recall_integrations.database.postgres import check_tables
@@ -118,8 +114,7 @@ def check(ctx: click.Context, store: Place) -> None:
         found = check_tables(engine)
         if found.ready:
             click.echo(f"{store}: version {found.version}, as this package needs it.")
-            well = [_isolated_well(engine), _served_well(engine)]
-            ctx.exit(0 if all(well) else 1)
+            ctx.exit(0 if _isolated_well(engine) else 1)
     if not found.version:
         click.echo(f"{store}: no tables yet. Who opens a store there makes them: recall add, import or serve.")
     else:
@@ -128,24 +123,6 @@ def check(ctx: click.Context, store: Place) -> None:
     for difference in found.differences:
         click.echo(f"  not as it should be: {difference}")
     ctx.exit(1)
-
-
-def _served_well(engine: Engine) -> bool:
-    """Print the state of the collections that a Chroma server holds of the store; say whether there is no problem."""
-    from recall_integrations.config import checked_config
-    from recall_integrations.store import homes
-    from recall_integrations.store.doctor.findings import PROBLEM
-    from recall_integrations.store.doctor.indexes import examine_served
-
-    with engine.connect() as connection:
-        remedy = "A node makes them anew when it opens the store."
-        told = examine_served(connection, homes.noted(connection), checked_config(None).vectors, remedy)
-    if told is None:
-        return True
-    click.echo(f"{told.name}: {told.state}. {told.says} {told.remedy}".rstrip())
-    for example in told.examples:
-        click.echo(f"  {example}")
-    return told.state != PROBLEM
 
 
 def _isolated_well(engine: Engine) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
@@ -15,7 +14,9 @@ from sqlalchemy import ColumnElement, Connection, Table, and_, exists, func, lit
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
+from recall_integrations.errors import RecallError
 from recall_integrations.indexes import word_rows as words
+from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store import homes, journal
 from recall_integrations.store.doctor.findings import Check, counted, ok, problem
@@ -23,10 +24,7 @@ from recall_integrations.store.homes import Home
 from recall_integrations.store.journal import TOUCH
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
-from recall_integrations.text.spoken import Count
-from recall_integrations.text.spoken import counted as languages_of
-from recall_integrations.types import MemoryType, indexed_text
-from recall_integrations.types.roles import Role
+from recall_integrations.types import Memory, Relation, indexed_text
 
 Key = tuple[int, int]  # scope and number of a memory
 Tell = Callable[[str, int, int], None]  # what is looked at, how much of it is done, how much there is
@@ -34,8 +32,8 @@ Tell = Callable[[str, int, int], None]  # what is looked at, how much of it is d
 BATCH = 2_000
 AHEAD = timedelta(days=1)  # of the clock, from which a memory is from the future
 _LENGTH_OFF = 0.05  # of a vector's length, 1 or 0: float16 costs less
-_TYPES = frozenset(kind.value for kind in MemoryType)
-_ROLES = frozenset(role.value for role in Role)
+_AS_THEY_ARE = ("id", "text", "type", "actor", "role", "channel", "importance", "thread", "position")
+WHY_MAX = 200  # letters of the reason why a row cannot be read
 _MEMORY = tuple(column.name for column in schema.memories.c)
 _WORDS = tuple(column.name for column in schema.words.c if not column.primary_key)
 # Tables whose rows belong to something: to a scope, a memory, or entities that these columns name. Entities go first.
@@ -63,8 +61,6 @@ class Contents:
     words_missing: list[Key] = field(default_factory=list)
     words_wrong: list[Key] = field(default_factory=list)
     cut_by_another: bool = False  # whether another version of the analyser cut the words, so that they are not compared
-    # Scopes whose noted languages are not those of their memories.
-    languages_wrong: list[int] = field(default_factory=list)
     # Scopes with a wrong count of memories: noted and found.
     counts_wrong: dict[int, tuple[int, int]] = field(default_factory=dict)
     vectors_missing: list[Key] = field(default_factory=list)  # memories that should be embedded and have no vector
@@ -77,7 +73,6 @@ class Contents:
     scopes: frozenset[int] = frozenset()  # their numbers
     # The collection in files of each scope that has one, and the last change that it holds.
     homes: dict[int, Home] = field(default_factory=dict)
-    served: dict[int, Home] = field(default_factory=dict)  # the same for collections on a server
 
 
 def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
@@ -91,7 +86,7 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
     query = select(s.scope_id, s.memories)
     noted = {int(row.scope_id): row for row in connection.execute(query)}
     found.scopes = frozenset(noted)
-    found.homes, found.served = homes.noted(connection, on_server=False), homes.noted(connection)
+    found.homes = homes.noted(connection, on_server=False)
     _read_memories(connection, found, now, tell)
     held = Counter(found.living.values())
     held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)
@@ -106,7 +101,6 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
 
 def _read_memories(connection: Connection, found: Contents, now: datetime, tell: Tell) -> None:
     latest = to_micros(now + AHEAD)
-    spoken: dict[int, dict[str, Count]] = {}
     for row in _memories(connection, tell):
         fields, kept = dict(zip(_MEMORY, row, strict=False)), row[len(_MEMORY) :]
         key = (fields["scope_id"], fields["num"])
@@ -118,14 +112,8 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
         found.living[fields["num"]] = fields["scope_id"]
         if fields["created_at"] > latest:
             found.ahead.append(key)
-        if found.cut_by_another:
-            continue
-        _compare_words(found, key, fields, kept)
-        told = spoken.setdefault(key[0], {})
-        for code, count in languages_of([fields["text"]]).items():
-            told[code] = told.get(code, Count()).plus(count)
-    if not found.cut_by_another and not found.unreadable:  # unreadable memories were counted while they were readable
-        found.languages_wrong = _languages_wrong(connection, spoken)
+        if not found.cut_by_another:
+            _compare_words(found, key, fields, kept)
 
 
 def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
@@ -150,83 +138,22 @@ def _compare_words(found: Contents, key: Key, fields: Mapping[str, Any], kept: t
         found.words_wrong.append(key)
 
 
-def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, Count]]) -> list[int]:
-    t = schema.languages.c
-    noted: dict[int, dict[str, Count]] = {}
-    for row in connection.execute(select(t.scope_id, t.language, t.told, t.hints, t.votes)):
-        noted.setdefault(row.scope_id, {})[row.language] = Count(row.told, row.hints, row.votes)
-    wrong = []
-    for scope_id in sorted({*noted, *spoken}):
-        pairs = [
-            {code: count for code, count in side.get(scope_id, {}).items() if count != Count()}
-            for side in (noted, spoken)
-        ]
-        if pairs[0] != pairs[1]:
-            wrong.append(scope_id)
-    return wrong
-
-
 def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:
-    """Say why the row of a memory cannot be read; `None` = it can."""
+    """Say why the row of a memory cannot be read; `None` = it can, and holds what may be written."""
     if fields["scope_id"] not in scopes:
         return f"its scope {fields['scope_id']} is not there"
-    for name in ("id", "text"):
-        if not _is_text(fields[name]) or not fields[name]:
-            return f"its {name} is no text"
-    for name in ("actor", "channel", "thread"):
-        if fields[name] is not None and not _is_text(fields[name]):
-            return f"its {name} is no text"
-    if fields["type"] not in _TYPES:
-        return f"its type {fields['type']!r} is not known"
-    if fields["role"] is not None and fields["role"] not in _ROLES:
-        return f"its role {fields['role']!r} is not known"
-    for name in ("event_at", "created_at", "expires_at"):
-        if (fields[name] is not None or name == "created_at") and not _is_time(fields[name]):
-            return f"its {name} is no time"
-    if not isinstance(fields["importance"], int | float) or not math.isfinite(fields["importance"]):
-        return "its importance is no number"
-    if fields["position"] is not None and not isinstance(fields["position"], int):
-        return "its position is no number"
-    return _unreadable_json(fields)
-
-
-def _unreadable_json(fields: Mapping[str, Any]) -> str | None:
-    for name in ("entities", "refs", "relations", "metadata"):
-        try:
-            value = json.loads(fields[name])
-        except (ValueError, TypeError, RecursionError) as e:
-            return f"its {name} cannot be read ({type(e).__name__})"
-        if name == "metadata":
-            fits = isinstance(value, dict)
-        elif name == "relations":
-            fits = isinstance(value, list) and all(isinstance(r, list) and _is_relation(r) for r in value)
-        else:
-            fits = isinstance(value, list) and all(isinstance(item, str) for item in value)
-        if not fits:
-            return f"its {name} are not what they should be"
+    values = {name: fields[name] for name in _AS_THEY_ARE}
+    try:
+        for name in ("event_at", "created_at", "expires_at"):
+            values[name] = None if fields[name] is None and name != "created_at" else from_micros(fields[name])
+        for name in ("entities", "refs", "metadata"):
+            values[name] = json.loads(fields[name])
+        values["relations"] = [Relation(*parts) for parts in json.loads(fields["relations"])]
+        Memory(**values)
+    except (RecallError, *UNREADABLE) as e:
+        said = str(e) if isinstance(e, RecallError) else f"{type(e).__name__}: {e}"
+        return f"it cannot be read ({said[:WHY_MAX]})"
     return None
-
-
-def _is_relation(parts: list[Any]) -> bool:
-    return len(parts) in (3, 4) and all(isinstance(p, str) for p in parts[:3])
-
-
-def _is_text(value: object) -> bool:
-    """Say whether a value is text in UTF-8: bytes that are not come as lone surrogates."""
-    if not isinstance(value, str):
-        return False
-    try:
-        value.encode("utf-8")
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
-def _is_time(value: object) -> bool:
-    try:
-        return isinstance(value, int) and from_micros(value) is not None
-    except OverflowError:
-        return False
 
 
 # -- vectors ---------------------------------------------------------------------------------------------------------

@@ -1,6 +1,7 @@
 """Examine the directory of a store, without changing anything in it; and mend it.
 
-A repair holds the store, examines it, mends it step by step, each in one transaction, and examines it again.
+A repair holds the store, examines it, mends its rows and its indexes, and examines it again. Words, languages and
+vectors are made anew by opening the store and calling `reindex`.
 """
 
 from __future__ import annotations
@@ -8,8 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
@@ -17,21 +17,17 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, Engine, delete, func, inspect, select, update
+from sqlalchemy import Connection, delete, func, inspect, select, update
 
-from recall_integrations.adapters.embedding import resolve_embedding
-from recall_integrations.config import RetrievalConfig, VectorsConfig, checked_config
+from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, mapped_errors, of_its_indexes_only, remake_indexes, undecoded
 from recall_integrations.database.meta import OTHER_VERSION, get_meta
-from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, RecallError, StoreError, StorePathError
-from recall_integrations.indexes import word_rows as words
-from recall_integrations.resilience.breaker import BREAKERS_FILE
-from recall_integrations.store import homes, journal, languages, rows
+from recall_integrations.store import journal, rows
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.column_files import COLUMNS
-from recall_integrations.store.directory import DATABASE, hold
+from recall_integrations.store.directory import DATABASE, Held, hold
 from recall_integrations.store.doctor import contents, indexes
 from recall_integrations.store.doctor.contents import (
     AHEAD,
@@ -43,9 +39,7 @@ from recall_integrations.store.doctor.contents import (
     orphan_conditions,
 )
 from recall_integrations.store.doctor.findings import (
-    BREAKERS,
     HOLDER,
-    LEFTOVERS,
     MENDED,
     NOTICE,
     OK,
@@ -56,7 +50,6 @@ from recall_integrations.store.doctor.findings import (
     Check,
     Findings,
     alone,
-    breakers,
     counted,
     directory_of,
     disk,
@@ -67,19 +60,19 @@ from recall_integrations.store.doctor.findings import (
     put_aside,
     reading,
 )
-from recall_integrations.store.doctor.indexes import SERVER, check_name, examine_served
-from recall_integrations.store.index_files import epoch_of
+from recall_integrations.store.doctor.indexes import check_name
+from recall_integrations.store.index_files import epoch_of, remove_path
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.turns import WriteTurn
 
 logger = logging.getLogger("recall_integrations")
 
-SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
-    *("database", "schema", "memories", "clock", "words", "languages", "vectors", "scopes", "orphans"),
+SQL, TABLES, MEMORIES, CLOCK, WORDS, VECTORS, SCOPES, LINKS = (
+    *("database", "schema", "memories", "clock", "words", "vectors", "scopes", "orphans"),
 )
 _OF_DATABASE = (
-    *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, JOURNAL),
+    *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, VECTORS, LINKS, JOURNAL),
     *(check_name(LEXICAL), check_name(SEMANTIC)),
 )
 _BACKUP = (
@@ -107,7 +100,6 @@ def examine(
     *,
     clock: Clock = utc_now,
     progress: Tell | None = None,
-    vectors: VectorsConfig | None = None,
 ) -> Findings:
     """Find faults in a store. Nothing of it is changed; it must not be open meanwhile.
 
@@ -117,7 +109,6 @@ def examine(
         path: the directory of the store.
         clock: tells which memories are from the future.
         progress: called with the name of the current step, the number of rows done, and the number of all.
-        vectors: address of a Chroma server; `None` = from the environment.
 
     Raises:
         StorePathError: the directory holds no store.
@@ -127,7 +118,7 @@ def examine(
         if holder.state == PROBLEM:
             checks = [directory_of(directory), disk(directory), holder, *_skipped("the store is open elsewhere.")]
             return Findings(path=directory, checks=tuple(checks))
-        found = look(directory, clock(), progress, held=False, vectors=vectors)
+        found = look(directory, clock(), progress, held=False)
     checks = [*found.checks[:2], holder, *found.checks[2:]]
     return Findings(path=directory, checks=tuple(checks))
 
@@ -143,9 +134,7 @@ def there(path: str | os.PathLike[str]) -> Path:
     raise StorePathError(f"There is no store at {directory}. Give the directory of one.")
 
 
-def look(
-    directory: Path, now: datetime, progress: Tell | None, *, held: bool, vectors: VectorsConfig | None = None
-) -> Examined:
+def look(directory: Path, now: datetime, progress: Tell | None, *, held: bool) -> Examined:
     """Make all checks but that of the lock."""
     tell: Tell = progress or (lambda _what, _done, _total: None)
     found = Examined(checks=[directory_of(directory), disk(directory)])
@@ -154,17 +143,13 @@ def look(
             raise FileNotFoundError("It is missing or empty.")
         with reading(directory, held=held) as connection:
             _look_at_database(connection, directory, now, tell, found)
-            if found.contents is not None:
-                settings = checked_config(None).vectors if vectors is None else vectors
-                check = examine_served(connection, found.contents.served, settings)
-                found.checks += [] if check is None else [check]
     except REFUSALS as e:
         cause = str(getattr(e, "orig", None) or e)
         found.checks = [c for c in found.checks if c.name != SQL]
         found.checks.append(problem(SQL, f"It cannot be read: {cause}", _BACKUP))
     made = {check.name for check in found.checks}
     found.checks += [check for check in _skipped("the database cannot be read.") if check.name not in made]
-    found.checks += [breakers(directory), put_aside(directory)]
+    found.checks.append(put_aside(directory))
     return found
 
 
@@ -193,7 +178,7 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
         tell(check_name(name), 0, 1)
         found.checks.append(indexes.examine(connection, name, directory / f"{name}.{epoch}", read))
         tell(check_name(name), 1, 1)
-    check, found.leftovers = leftovers(directory, epochs, connection)
+    check, found.leftovers = leftovers(directory, epochs)
     found.checks.append(check)
 
 
@@ -253,21 +238,15 @@ def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, s
         (
             WORDS, PROBLEM, _named([*found.words_missing, *found.words_wrong]),
             f"{without}, {len(found.words_wrong):,} with others than those of the text.",
-            "`--repair` writes them anew.",
+            "`--repair` writes all anew, and makes every vector anew (`--embedding NAME`).",
             "Every memory has those of its text.",
-        ),
-        (
-            LANGUAGES, PROBLEM, [f"scope {i}" for i in found.languages_wrong],
-            f"{counted(len(found.languages_wrong), 'scope counts', 'scopes count')} others than those of its memories.",
-            "`--repair` counts them anew.",
-            "Every scope counts those of its memories.",
         ),
         (
             VECTORS, PROBLEM,
             [f"memory {num}: {why}" for (_, num), why in sorted(found.vectors_wrong.items())]
             + _named(found.vectors_missing),
             f"{counted(len(found.vectors_wrong), 'vector')} cannot be used, {len(found.vectors_missing):,} missing.",
-            "`--repair` makes them anew, with the embedding that made the others (`--embedding NAME`).",
+            "`--repair` makes all anew, with the embedding that made the others (`--embedding NAME`).",
             f"Every memory that has been embedded has one, of {found.width:,} numbers.",
         ),
         (
@@ -283,7 +262,6 @@ def _of_rows(found: Contents) -> Iterator[Check]:
     another = {}
     if found.cut_by_another:
         another[WORDS] = notice(WORDS, "Another version cut them.", "The next open cuts them anew.")
-        another[LANGUAGES] = notice(LANGUAGES, "Another version counted them.", "The next open counts them anew.")
     if found.changing is not None:
         says = f"They are being made anew with {found.changing!r}."
         another[VECTORS] = notice(VECTORS, says, "Open the store with that embedding: it goes on.")
@@ -293,27 +271,6 @@ def _of_rows(found: Contents) -> Iterator[Check]:
 
 def _named(keys: Sequence[Key]) -> list[str]:
     return [f"memory {num}" for _, num in sorted(keys)]
-
-
-Done = dict[str, list[str]]  # what was done, by the name of the check that found it
-
-
-class Noted:
-    """Stands for an absent embedding that made a store: knows its name and makes no vectors."""
-
-    remote = False
-
-    def __init__(self, fingerprint: str, dimensions: int) -> None:
-        self.fingerprint = fingerprint
-        self.dimensions = dimensions
-
-    def embed_query(self, text: str) -> NDArray[np.float32]:
-        """Raise `EmbeddingError`."""
-        vector: NDArray[np.float32] = self.embed_documents([text])[0]
-        return vector
-
-    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        raise EmbeddingError(f"The store was made with the embedding {self.fingerprint!r}, which is not at hand.")
 
 
 def move_aside(connection: Connection, directory: Path, unreadable: dict[Key, str]) -> str:
@@ -362,122 +319,21 @@ def _plain(value: object) -> object:
         return {"bytes": value.hex()}
 
 
-def drop_orphans(connection: Connection) -> str:
-    """Remove rows that belong to nothing, in the caller's transaction."""
-    dropped = sum(connection.execute(delete(table).where(where)).rowcount for table, where in orphan_conditions())
-    return f"{counted(dropped, 'row')} that belonged to nothing {'was' if dropped == 1 else 'were'} removed."
+class Noted:
+    """Stands for the embedding that made a store, which no rebuild of an index asks."""
 
+    remote = False
 
-def drop_vectors(connection: Connection, wrong: Sequence[Key]) -> str:
-    """Remove vectors that cannot be used, in the caller's transaction."""
-    v = schema.vectors.c
-    for scope_id, num in wrong:
-        connection.execute(delete(schema.vectors).where(v.scope_id == scope_id, v.num == num))
-    return f"{counted(len(wrong), 'vector')} that could not be used {'was' if len(wrong) == 1 else 'were'} removed."
+    def __init__(self, found: Contents) -> None:
+        self.fingerprint, self.dimensions = found.embedding or "none", found.width or 1
 
+    def embed_query(self, text: str) -> NDArray[np.float32]:
+        """Raise `EmbeddingError`."""
+        vector: NDArray[np.float32] = self.embed_documents([text])[0]
+        return vector
 
-def recount(connection: Connection, wrong: Sequence[int]) -> str:
-    """Count the memories of scopes anew, in the caller's transaction."""
-    s, m = schema.scopes, schema.memories.c
-    for scope_id in wrong:
-        held = connection.execute(select(func.count()).where(m.scope_id == scope_id)).scalar_one()
-        changed = {"memories": held, "version": s.c.version + 1}
-        connection.execute(update(s).where(s.c.scope_id == scope_id).values(**changed))
-    return f"{counted(len(wrong), 'scope was', 'scopes were')} counted anew."
-
-
-def rewrite_words(connection: Connection, found: Contents) -> str:
-    """Cut texts anew whose words are missing or wrong, in the caller's transaction."""
-    w, s = schema.words.c, schema.scopes
-    for scope_id, num in found.words_wrong:
-        connection.execute(delete(schema.words).where(w.scope_id == scope_id, w.num == num))
-    words.fill(connection)
-    keys = [*found.words_missing, *found.words_wrong]
-    for scope_id in {scope_id for scope_id, _ in keys}:
-        connection.execute(update(s).where(s.c.scope_id == scope_id).values(version=s.c.version + 1))
-    return f"The words of {counted(len(keys), 'memory', 'memories')} were written anew."
-
-
-def restart_journal(connection: Connection) -> str:
-    """Begin the journal anew, in the caller's transaction."""
-    head = journal.restart(connection)
-    return f"The journal begins anew, after change {head:,}."
-
-
-def rehouse(connection: Connection) -> str:
-    """Give scopes other collections on their Chroma server, in the caller's transaction."""
-    s = schema.scopes.c
-    served = homes.noted(connection)
-    made_by = get_meta(connection, "embedding") or ""
-    for scope_id, (home, _) in sorted(served.items()):
-        fresh = homes.new(homes.store_of(connection), scope_id, made_by)
-        connection.execute(
-            update(schema.scopes).where(s.scope_id == scope_id).values(vector_home=fresh, vector_until=0)
-        )
-        homes.leave(connection, [home])
-    return f"{counted(len(served), 'scope gets another collection', 'scopes get other collections')} when it is open."
-
-
-def remove_files(paths: Sequence[Path]) -> str:
-    """Remove files and directories that nothing reads."""
-    for path in paths:
-        shutil.rmtree(path) if path.is_dir() and not path.is_symlink() else path.unlink(missing_ok=True)
-    return f"{counted(len(paths), 'file or directory', 'files and directories')} removed."
-
-
-def embedding_of(found: Contents, given: object) -> tuple[Embedding, str | None]:
-    """Return the embedding that made the store, or a stand-in and the reason for it."""
-    noted = Noted(found.embedding or "none", found.width or 1)
-    if found.changing is not None:
-        return noted, f"its vectors are being made anew with {found.changing!r}: open it with that"
-    try:
-        embedding = resolve_embedding(given)
-        fingerprint = embedding.fingerprint
-    except RecallError as e:
-        return noted, str(e)
-    if fingerprint != found.embedding:
-        return noted, f"the store was made with the embedding {found.embedding!r}, and {fingerprint!r} is at hand"
-    return embedding, None
-
-
-def rebuild(
-    engine: Engine,
-    directory: Path,
-    found: Contents,
-    names: Sequence[str],
-    missing: Sequence[Key],
-    given: object,
-    tell: Tell,
-) -> Iterator[tuple[str, str]]:
-    """Make missing vectors, then indexes; yield the name of each part with a sentence about the work."""
-    embedding, why_not = embedding_of(found, given) if missing else (Noted(found.embedding or "", found.width), None)
-    indexes = Indexes(
-        engine,
-        directory,
-        embedding,
-        scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
-        write_lock=WriteTurn(),
-        applied=lambda _changes, _commits: None,
-    )
-    try:
-        if missing and why_not is not None:
-            yield "vectors", f"None could be made: {why_not}."
-        elif missing:
-            try:
-                made = indexes.embed_missing(missing, tell)
-                yield "vectors", f"{counted(made, 'vector was', 'vectors were')} made."
-            except EmbeddingError as e:
-                yield "vectors", f"None could be made: {e}"
-        for name in names:
-            if name == SEMANTIC and not found.homes and not any(directory.glob(f"{SEMANTIC}.*")):
-                continue  # no scope is so large that there is one
-            indexes.rebuild(name, progress=tell)
-            yield f"{name} index", "It was made anew from the database."
-    finally:
-        indexes.close()
-
-
-Mend = Callable[[Connection], str | None]
+    def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        raise EmbeddingError(f"The store was made with the embedding {self.fingerprint!r}, which is not at hand.")
 
 
 def repair(
@@ -486,18 +342,16 @@ def repair(
     embedding: Any = None,
     clock: Clock = utc_now,
     progress: Tell | None = None,
-    vectors: VectorsConfig | None = None,
 ) -> Findings:
     """Mend the faults of a store, and report each. The store must not be open meanwhile.
 
-    Every step is one transaction; an interrupt between them leaves a store that can be mended further.
+    Rows are mended in one transaction; an interrupt leaves a store that can be mended further.
 
     Args:
         path: the directory of the store.
-        embedding: as for `MemoryStore.open`; needed only where vectors are missing.
+        embedding: as for `MemoryStore.open`; needed only where words or vectors are wrong.
         clock: tells which memories are from the future.
         progress: as for `examine`.
-        vectors: as for `examine`.
 
     Returns:
         The findings afterwards. Mended checks have the state `mended`.
@@ -509,106 +363,106 @@ def repair(
     try:
         held = hold(directory, alone="to repair it")
     except StoreError:  # damaged, open elsewhere or not writable: the findings say so
-        return replace(examine(directory, clock=clock, progress=progress, vectors=vectors), repaired=True)
+        return replace(examine(directory, clock=clock, progress=progress), repaired=True)
     try:
         with mapped_errors(directory / DATABASE):
-
-            def again() -> Examined:
-                return look(directory, clock(), progress, held=True, vectors=vectors)
-
-            return _Repair(directory, held.engine, embedding, progress, again).run()
+            first, failures = _mended(held, lambda: look(directory, clock(), progress, held=True), progress)
     finally:
         held.turn.release()
         held.release()
+    if {first.state(WORDS), first.state(VECTORS)} & {PROBLEM, SKIPPED}:
+        failures |= _reindexed(directory, embedding, clock, progress)
+    if all(check.state == OK for check in first.checks):
+        now = [*first.checks[:2], ok(HOLDER, "Nobody else has it open."), *first.checks[2:]]
+    else:
+        now = list(examine(directory, clock=clock, progress=progress).checks)
+    was = {check.name: check for check in first.checks}
+    checks = [_compared(was.get(check.name, check), check, failures.get(check.name, "")) for check in now]
+    return Findings(path=directory, checks=tuple(checks), repaired=True)
 
 
-class _Repair:
-    """One repair of a held store."""
+def _compared(was: Check, now: Check, failure: str) -> Check:
+    """Return a check as it is now, and say whether it was mended."""
+    if was.state in (PROBLEM, NOTICE) and now.state in (OK, NOTICE) and now.says != was.says:
+        return replace(was, state=MENDED, says=f"{was.says} It was mended.", remedy="")
+    return replace(now, says=f"{now.says} {failure}") if failure and now.state == PROBLEM else now
 
-    def __init__(
-        self, directory: Path, engine: Engine, embedding: object, progress: Tell | None, look: Callable[[], Examined]
-    ) -> None:
-        self._directory, self._engine, self._embedding, self._look = directory, engine, embedding, look
-        self._tell: Tell = progress or (lambda _what, _done, _total: None)
-        self._done: Done = {}
 
-    def run(self) -> Findings:
-        """Run the repair: see `repair`."""
-        before = first = self._look()
-        if before.of_indexes:
-            self._mend(SQL, remake_indexes, "Its own indexes were made anew.")
-        if before.missing:
-            self._mend(TABLES, schema.metadata.create_all, "Tables that were missing were made, empty.")
-        if self._done:
-            before = self._look()
-        if before.contents is not None:
-            self._mend_rows(before, before.contents)
-            self._mend_indexes(before)
-        if before.contents is not None and before.contents.served:
-            rows = {MEMORIES, VECTORS, JOURNAL} & set(self._done)  # changes that collections do not see
-            if rows or before.state(SERVER) == PROBLEM:
-                self._mend(SERVER, rehouse)
-        if before.leftovers:
-            self._done.setdefault(LEFTOVERS, []).append(remove_files(before.leftovers))
-        if before.state(BREAKERS) == PROBLEM:
-            remove_files([self._directory / BREAKERS_FILE])
-            self._done.setdefault(BREAKERS, []).append("It was removed; breakers begin closed.")
-        if self._done and (self._directory / COLUMNS).exists():  # made from the state before
-            remove_files([self._directory / COLUMNS])
-        after = self._look() if self._done else before
-        checks = [self._check(first, check) for check in after.checks]
-        checks.insert(2, ok(HOLDER, "Nobody else has it open."))
-        return Findings(path=self._directory, checks=tuple(checks), repaired=True)
+def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) -> tuple[Examined, dict[str, str]]:
+    """Mend a held store; return its state before, and what could not be mended, by the name of the check."""
+    first = before = again()
+    if before.of_indexes or before.missing:
+        with held.engine.begin() as connection:
+            if before.of_indexes:
+                remake_indexes(connection)
+            schema.metadata.create_all(connection)
+        before = again()
+    if before.contents is None:
+        return first, {}
+    wrong = {check.name for check in before.checks if check.state == PROBLEM}
+    if wrong & {MEMORIES, LINKS, SCOPES, JOURNAL}:
+        with held.engine.begin() as connection:
+            _mend_rows(connection, held.path, before.contents, wrong)
+    names = [name for name in (LEXICAL, SEMANTIC) if wrong & {MEMORIES, JOURNAL, check_name(name)}]
+    failures = _rebuilt(held, before.contents, names, progress)
+    for path in [*before.leftovers, *([held.path / COLUMNS] if wrong else [])]:  # columns of the state before
+        remove_path(path)
+    return replace(first, checks=_first_seen(first, before)), failures
 
-    def _mend(self, name: str, mend: Mend, says: str = "") -> None:
-        """Note the sentence of `mend`, or `says`, once its changes are on the disk."""
-        with self._engine.begin() as connection:
-            said = mend(connection) or says
-        logger.info(said)
-        self._done.setdefault(name, []).append(said)
 
-    def _mend_rows(self, before: Examined, found: Contents) -> None:
-        counted_anew = "The languages of all scopes were counted anew."
-        uncounted = found.languages_wrong or (found.unreadable and not found.cut_by_another)
-        steps: tuple[tuple[str, object, Mend, str], ...] = (
-            (MEMORIES, found.unreadable, lambda c: move_aside(c, self._directory, found.unreadable), ""),
-            (LINKS, found.orphans, drop_orphans, ""),
-            (VECTORS, found.vectors_wrong, lambda c: drop_vectors(c, list(found.vectors_wrong)), ""),
-            (SCOPES, found.counts_wrong, lambda c: recount(c, sorted(found.counts_wrong)), ""),
-            (WORDS, found.words_missing or found.words_wrong, lambda c: rewrite_words(c, found), ""),
-            (LANGUAGES, uncounted, languages.recount, counted_anew),
-            (JOURNAL, before.state(JOURNAL) == PROBLEM, restart_journal, ""),
-        )
-        for name, wrong, mend, says in steps:
-            if wrong:
-                self._mend(name, mend, says)
+def _first_seen(first: Examined, later: Examined) -> list[Check]:
+    """Return the first findings; of checks that could not be made at first, the later ones."""
+    known = {check.name: check for check in first.checks if check.state != SKIPPED}
+    return [known.get(check.name, check) for check in later.checks]
 
-    def _mend_indexes(self, before: Examined) -> None:
-        """Make missing vectors, and indexes that are wrong or were made from mended data."""
-        contents = before.contents
-        assert contents is not None
-        wrong = sorted({*contents.vectors_wrong, *contents.vectors_missing})
-        missing = [key for key in wrong if contents.living.get(key[1]) == key[0]]
-        both = bool({MEMORIES, JOURNAL} & set(self._done))
-        names = [n for n in (LEXICAL, SEMANTIC) if both or before.state(check_name(n)) == PROBLEM]
-        if wrong and SEMANTIC not in names:
-            names.append(SEMANTIC)
-        if not names and not missing:
-            return
-        steps = rebuild(self._engine, self._directory, contents, names, missing, self._embedding, self._tell)
-        try:
-            for name, said in steps:
-                self._done.setdefault(name, []).append(said)
-        except (RecallError, OSError) as e:
-            self._done.setdefault(check_name(names[0]), []).append(f"It could not be made anew: {e}")
 
-    def _check(self, before: Examined, now: Check) -> Check:
-        """Return a check as it is now, with the steps of its repair."""
-        done = " ".join(self._done.get(now.name, ()))
-        if not done:
-            return now
-        was = next((check for check in before.checks if check.name == now.name), now)
-        if now.state in (OK, NOTICE):
-            says = f"{was.says} {done}" if was.state in (PROBLEM, NOTICE) else done
-            return replace(was, state=MENDED, says=says, remedy=now.remedy if now.state == NOTICE else "")
-        return replace(now, says=f"{now.says} {done}")
+def _mend_rows(connection: Connection, directory: Path, found: Contents, wrong: Set[str]) -> None:
+    """Put unreadable memories aside, remove rows that belong to nothing, and count, in the caller's transaction."""
+    if found.unreadable:
+        logger.info(move_aside(connection, directory, found.unreadable))
+    for table, where in orphan_conditions():
+        connection.execute(delete(table).where(where))
+    s, m = schema.scopes, schema.memories.c
+    held = select(func.count()).where(m.scope_id == s.c.scope_id).scalar_subquery()
+    changed = update(s).where(s.c.scope_id.in_(found.counts_wrong))
+    connection.execute(changed.values(memories=held, version=s.c.version + 1))
+    if JOURNAL in wrong:
+        journal.restart(connection)
+
+
+def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell | None) -> dict[str, str]:
+    """Make indexes anew from the database; return why one could not be made, by the name of its check."""
+    if not names:
+        return {}
+    made = Indexes(
+        held.engine,
+        held.path,
+        Noted(found),
+        scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
+        write_lock=WriteTurn(),
+    )
+    failures = {}
+    try:
+        for name in names:
+            if name == SEMANTIC and not found.homes and not any(held.path.glob(f"{SEMANTIC}.*")):
+                continue  # no scope is so large that there is one
+            try:
+                made.rebuild(name, progress=progress)
+            except (RecallError, OSError) as e:
+                failures[check_name(name)] = f"It could not be made anew: {e}"
+    finally:
+        made.close()
+    return failures
+
+
+def _reindexed(directory: Path, embedding: Any, clock: Clock, progress: Tell | None) -> dict[str, str]:
+    """Make words and vectors anew; return why that failed, by the name of the check."""
+    from recall_integrations.store.memory_store import MemoryStore
+
+    tell = progress or (lambda _what, _done, _total: None)
+    try:
+        with MemoryStore.open(directory, embedding=embedding, clock=clock) as store:
+            store.reindex(progress=lambda what, done, total: tell(what, done, total or done))
+    except RecallError as e:
+        return dict.fromkeys((WORDS, VECTORS), f"None could be made: {e}")
+    return {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sqlite3
@@ -20,10 +19,10 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.engine import CHECKED, check_header, read_only
 from recall_integrations.errors import StoreError
-from recall_integrations.resilience.breaker import BREAKERS_FILE, BreakerState, Shelf
+from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
-from recall_integrations.store.column_files import COLUMNS, unusable
+from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.learned_files import LEARNING, LEARNS
@@ -140,9 +139,7 @@ def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
         yield connection
 
 
-DIRECTORY, DISK, HOLDER, LEFTOVERS, BREAKERS, ASIDE = (
-    *("directory", "disk", "lock", "leftovers", "breakers", "put aside"),
-)
+DIRECTORY, DISK, HOLDER, LEFTOVERS, ASIDE = "directory", "disk", "lock", "leftovers", "put aside"
 PUT_ASIDE = "put_aside.jsonl"  # memories that could not be read, as they were found
 _FREE_MIN = 20_000_000  # bytes below which a write is likely to fail
 _KNOWN = (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE)  # what optimizers keep beside the memories
@@ -202,44 +199,27 @@ def alone(path: Path) -> Iterator[Check]:
     try:
         lock.acquire(timeout=0)
     except Timeout:
-        yield _open_elsewhere(open_in(path), _holder(path / LOCK))
+        yield _open_elsewhere(open_in(path))
         return
     except OSError as e:
         yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
         return
     try:
         if others := open_in(path):
-            yield _open_elsewhere(others, "")
+            yield _open_elsewhere(others)
             return
         yield ok(HOLDER, "Nobody has it open.")
     finally:
         lock.release()
 
 
-def _open_elsewhere(others: list[int], keeper: str) -> Check:
-    named = ", ".join(map(str, others))
-    who = keeper if len(others) < 2 and keeper else f"process{'es' * (len(others) > 1)} {named}"
-    return problem(HOLDER, f"The store is open in {who}.", "Close it there and ask again.")
+def _open_elsewhere(others: list[int]) -> Check:
+    named = f"process{'es' * (len(others) > 1)} {', '.join(map(str, others))}" if others else "another process"
+    return problem(HOLDER, f"The store is open in {named}.", "Close it there and ask again.")
 
 
-def _holder(lock: Path) -> str:
-    """Name the process that holds the lock, as far as the system tells."""
-    try:
-        inode = lock.stat().st_ino
-        for line in Path("/proc/locks").read_text(encoding="ascii").splitlines():
-            fields = line.split()
-            if fields[1] == "FLOCK" and fields[5].rsplit(":", 1)[-1] == str(inode):
-                number = fields[4]
-                name = Path(f"/proc/{number}/comm").read_text(encoding="utf-8").strip()
-                mine = ", which is this one" if number == str(os.getpid()) else ""
-                return f"process {number} ({name}){mine}"
-    except (OSError, ValueError, IndexError):
-        pass
-    return "another process (this system does not tell which)"
-
-
-def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> tuple[Check, list[Path]]:
-    """Find directories of other epochs, drafts of files, and unusable columns; return the check, and the paths."""
+def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]:
+    """Find directories of other epochs, and drafts of files; return the check, and the paths."""
     current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
     found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
     for name in _KNOWN:
@@ -247,10 +227,10 @@ def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> 
     marks = (journal.MARK, index_files.SEAL)
     drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
     drafts.add(path / f"{_CHECKED}.new")
-    found = sorted([*found, *(p for p in drafts if p.is_file()), *unusable(connection, path)])
+    found = sorted([*found, *(p for p in drafts if p.is_file())])
     if found:
         files = counted(len(found), "file or directory", "files and directories")
-        says = f"{files} of work that did not end, or that cannot be used."
+        says = f"{files} of work that did not end."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
     kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}
@@ -258,23 +238,6 @@ def leftovers(path: Path, epochs: Mapping[str, int], connection: Connection) -> 
     if others:
         return notice(LEFTOVERS, "Files that are not the store's. They are left alone.", "", others), []
     return ok(LEFTOVERS, "None."), []
-
-
-def breakers(path: Path) -> Check:
-    """Check which components are not asked for now, and that the file of breakers can be read."""
-    if not (path / BREAKERS_FILE).exists():
-        return ok(BREAKERS, "None is known to have failed.")
-    shelf = Shelf(path / BREAKERS_FILE)
-    shelf.read("")
-    if shelf.trouble:
-        says = f"{BREAKERS_FILE} cannot be read ({shelf.trouble}): what failed before is asked again."
-        return problem(BREAKERS, says, "`--repair` removes it; breakers then begin closed.")
-    names = json.loads((path / BREAKERS_FILE).read_text(encoding="utf-8"))
-    failed = {name: shelf.read(name) for name in sorted(names)}
-    said = [f"{name}: {counted(s.failures, 'failure')}, {s.why}" for name, s in failed.items() if s != BreakerState()]
-    if said:
-        return notice(BREAKERS, "Components have failed lately.", "See `optimizer.health()`.", said)
-    return ok(BREAKERS, "None is known to have failed.")
 
 
 def put_aside(path: Path) -> Check:

@@ -35,7 +35,8 @@ def test_arrays_and_tags_come_back(path: Path) -> None:
     for name, array in ARRAYS.items():
         assert opened.arrays[name].dtype == array.dtype
         assert np.array_equal(opened.arrays[name], array)
-    array_file.check(path)
+    os.utime(path)  # it was touched, so it is read whole
+    array_file.mapped(path)
     assert [p.name for p in path.parent.iterdir()] == [path.name]
 
 
@@ -43,7 +44,8 @@ def test_writing_to_an_array_changes_neither_the_file_nor_another_mapping(path: 
     opened, other = array_file.mapped(path), array_file.mapped(path)
     opened.arrays["numbers"][:] = -1
     assert other.arrays["numbers"][5] == 5
-    array_file.check(path)
+    os.utime(path)  # it was touched, so it is read whole
+    array_file.mapped(path)
 
 
 def test_room_behind_an_array_takes_what_is_appended_and_no_disk(tmp_path: Path) -> None:
@@ -56,7 +58,8 @@ def test_room_behind_an_array_takes_what_is_appended_and_no_disk(tmp_path: Path)
     opened.buffers["numbers"][1_000:1_003] = [7, 8, 9]
     assert np.array_equal(opened.buffers["numbers"][:1_003], [*range(1_000), 7, 8, 9])
     assert np.array_equal(opened.arrays["halves"], ARRAYS["halves"])
-    array_file.check(path)
+    os.utime(path)  # it was touched, so it is read whole
+    array_file.mapped(path)
     if os.name == "posix" and (blocks := getattr(path.stat(), "st_blocks", None)) is not None:
         assert blocks * 512 < 1_000_000
 

@@ -23,6 +23,7 @@ from recall_integrations.store import collections, filling, journal
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests import in_collections
 
 OpenStore = Callable[..., MemoryStore]
 ROOT = Path(__file__).resolve().parents[3]
@@ -56,7 +57,7 @@ def number(store: MemoryStore, scope: Scope = LARGE) -> int:
 def agrees(store: MemoryStore, scope: Scope = LARGE) -> None:
     """The collection holds exactly what stands."""
     view = store.view(number(store, scope))
-    held = store.semantic.nums()[f"recall-scope-{number(store, scope)}"]
+    held = in_collections.nums(store.semantic)[f"recall-scope-{number(store, scope)}"]
     assert held.tolist() == view.nums[view.alive].tolist()
 
 
@@ -227,7 +228,7 @@ def test_a_collection_that_nobody_needs_is_removed_beside_others(open_store: Ope
     store.close()
     store = open_store(config=config(20, cache_mb=0))
     assert store.indexes.home_of(number(store, SMALL)) and not store.indexes.home_of(number(store))
-    assert left not in store.semantic.nums()
+    assert left not in in_collections.nums(store.semantic)
     agrees(store, SMALL)
     assert store.stats()["notices"] == []
 

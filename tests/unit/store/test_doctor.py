@@ -24,6 +24,7 @@ from recall_integrations.store.doctor import Findings, examine, repair
 from recall_integrations.store.doctor.findings import PUT_ASIDE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Relation, Scope
+from tests import in_collections
 
 SCOPE, OTHER = Scope(user_id="u"), Scope(user_id="v")
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
@@ -97,7 +98,9 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         view = store.view(scope_id)
         assert view.count == count and len(store.lexical.nums()) == count + store.count(scope=OTHER)
         assert store.indexes.settle(60)
-        assert view.nums[view.alive].tolist() == store.semantic.nums()[f"recall-scope-{scope_id}"].tolist()
+        assert (
+            view.nums[view.alive].tolist() == in_collections.nums(store.semantic)[f"recall-scope-{scope_id}"].tolist()
+        )
         store.remember("and it goes on", scope=OTHER)
     assert examine(path, clock=clock).clean
 
@@ -108,8 +111,8 @@ def test_a_clean_store_is_clean_and_not_touched(path: Path, look: Callable[[Path
     assert found.clean and states(found) == {}
     assert prints(path) == before
     assert [check.name for check in found.checks] == [
-        *("directory", "disk", "lock", "database", "schema", "memories", "clock", "scopes", "words", "languages"),
-        *("vectors", "orphans", "journal", "lexical index", "semantic index", "leftovers", "breakers", "put aside"),
+        *("directory", "disk", "lock", "database", "schema", "memories", "clock", "scopes", "words"),
+        *("vectors", "orphans", "journal", "lexical index", "semantic index", "leftovers", "put aside"),
     ]
 
 
@@ -135,7 +138,6 @@ DAMAGES = {
     "vector not finite": (["UPDATE vectors SET vector = X'" + "007c" * 16 + "' WHERE " + BY_NUM], "vectors"),
     "vector too long": (["UPDATE vectors SET vector = X'" + "0044" * 16 + "' WHERE " + BY_NUM], "vectors"),
     "count": (["UPDATE scopes SET memories = 7 WHERE user_id = 'u'"], "scopes"),
-    "languages": (["UPDATE languages SET told = told + 5"], "languages"),
     "orphan words": (
         ["INSERT INTO words (scope_id, num, words, stems, length, asks) VALUES (1, 9999, 'crow', 1, 1, 0)"],
         "orphans",
@@ -332,12 +334,13 @@ def test_indexes(
     whole(path, module_embedding)
 
 
-def test_another_embedding_repairs_all_but_vectors(path: Path, make_embedding: Callable[..., object]) -> None:
+def test_another_embedding_repairs_all_but_words_and_vectors(path: Path, make_embedding: Callable[..., object]) -> None:
     sql(path, "DELETE FROM vectors WHERE " + BY_NUM, "DELETE FROM words WHERE " + BY_NUM)
     shutil.rmtree(path / "semantic.0")
     found = repair(path, embedding=make_embedding(name="other"), clock=clock)
-    assert found["words"].state == found["semantic index"].state == "mended"
-    assert found["vectors"].state == "problem" and "fake:16" in found["vectors"].says
+    assert found["semantic index"].state == "mended"
+    for name in ("words", "vectors"):
+        assert found[name].state == "problem" and "fake:16" in found[name].says
     assert repair(path, embedding=make_embedding(), clock=clock).clean
 
 
@@ -367,16 +370,6 @@ def test_what_optimizers_keep_beside_the_memories_is_no_leftover(path: Path) -> 
         (path / name).write_text("{}")
         (path / f"{name}.lock").touch()
     assert states(examine(path, clock=clock)) == {}
-
-
-def test_breakers(path: Path, mend: Callable[[Path], Findings]) -> None:
-    (path / "breakers.json").write_text('{"llm": {"failures": 3, "since": 1.0, "trial": null, "why": "TIMEOUT"}}')
-    found = examine(path, clock=clock)
-    assert found.clean and "llm: 3 failures, TIMEOUT" in found["breakers"].examples
-    (path / "breakers.json").write_text("{")
-    assert states(examine(path, clock=clock)) == {"breakers": "problem"}
-    assert states(mend(path)) == {"breakers": "mended"}
-    assert not (path / "breakers.json").exists()
 
 
 def test_memories_from_the_future_are_a_notice_and_events_are_not(path: Path, module_embedding: object) -> None:

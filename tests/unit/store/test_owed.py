@@ -13,7 +13,7 @@ from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import filling, journal
 from recall_integrations.store.filling import Owed
-from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
+from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
 
@@ -133,9 +133,6 @@ def test_more_than_is_to_be_owed_is_indexed_at_once(store: MemoryStore, monkeypa
     assert held(store) == []
     store.remember("three")
     assert len(held(store)) == 3
-    monkeypatch.setattr(filling, "CHARS_MAX", 10)
-    store.remember("a text of more than ten characters")
-    assert len(held(store)) == 4
 
 
 @pytest.mark.usefixtures("behind")
@@ -178,15 +175,18 @@ def test_a_misspelling_of_a_word_that_was_just_said_is_corrected(store: MemorySt
     store.remember(Memory("the zephyrine falcon", id="a"))
     scope_id = store.scope_id(Scope())
     assert scope_id is not None
-    speller = store.speller(scope_id, wait=True)
-    assert speller is not None and speller.vocabulary.frequency("zephyrin") == 1
+
+    def frequency() -> int:
+        speller = store.speller(scope_id, wait=True)
+        assert speller is not None
+        return speller.vocabulary.frequency("zephyrin")
+
+    assert frequency() == 1
     store.remember(Memory("a zephyrine kestrel", id="b"))
-    assert store.indexes.owed.any
-    assert speller.vocabulary.frequency("zephyrin") == 2
+    assert store.indexes.owed.any and frequency() == 2
     store.forget("a")
-    assert speller.vocabulary.frequency("zephyrin") == 1
-    assert store.lexical.count == 1
-    assert speller.vocabulary.frequency("zephyrin") == 1
+    assert frequency() == 1
+    assert store.lexical.count == 1 and frequency() == 1
 
 
 def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -215,21 +215,6 @@ def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.Monk
     assert store.lexical.count == 40 and len(set(held(store))) == 40
 
 
-def change(num: int, op: str = "put") -> Change:
-    return Change(seq=num, scope_id=1, op=op, num=num if op == "put" else num - 1, text="x" * num, actor=None)
-
-
-def test_what_is_owed_is_given_once() -> None:
-    waiting = Owed(lambda: None)
-    waiting.add([change(1)], {1: ["a"]})
-    waiting.add([change(2, "del"), change(3)], {3: ["b"]})
-    assert waiting.any and not waiting.allowed and not waiting.full
-    changes, stems = waiting.take()
-    assert [(c.seq, c.text) for c in changes] == [(1, None), (2, None), (3, "xxx")]
-    assert stems == {1: ["a"], 3: ["b"]}
-    assert waiting.take() == ([], {}) and waiting.any
-
-
 def test_nobody_is_left_to_apply_it_once_the_owner_is_gone() -> None:
     waiting = Owed(lambda: None)
     waiting.owned_by(lambda: None)
@@ -251,12 +236,12 @@ def test_what_fails_is_left_to_the_next_write(monkeypatch: pytest.MonkeyPatch) -
 
     waiting = Owed(fail)
     waiting.owned_by(object)
-    waiting.add([change(1)], {})
+    waiting.add(1)
     assert tried[0].wait(WAIT_S)
     end = time.monotonic() + WAIT_S
     while waiting._filling._thread is not None and time.monotonic() < end:
         time.sleep(0.001)
     assert len(calls) == 1 and waiting.any
-    waiting.add([change(2)], {})
+    waiting.add(1)
     assert tried[1].wait(WAIT_S)
     waiting.close()

@@ -8,18 +8,20 @@ import tempfile
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cachetools import LRUCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from sqlalchemy.exc import OperationalError
 
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.query.spelling import Speller
-from recall_integrations.store import journal, spellers
+from recall_integrations.store import spellers
 from recall_integrations.store.journal import LEXICAL
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems, tokenize
@@ -46,18 +48,18 @@ def around_reading(
     before: Callable[[], Any] = lambda: None,
     after: Callable[[], Any] = lambda: None,
 ) -> None:
-    """Do something, once, before or after the vocabulary is read from the index while a speller is built."""
-    read = LexicalIndex.vocabulary
+    """Do something, once, before or after the stems are counted while a speller is built."""
+    count = spellers.counted
     todo = [before, after]
 
-    def vocabulary(self: LexicalIndex, scope_id: int) -> tuple[list[tuple[str, int]], int]:
+    def counted(text: TextColumns) -> spellers.Counts:
         first, last = [todo.pop(0), todo.pop(0)] if todo else [lambda: None, lambda: None]
         first()
-        found = read(self, scope_id)
+        found = count(text)
         last()
         return found
 
-    monkeypatch.setattr(LexicalIndex, "vocabulary", vocabulary)
+    monkeypatch.setattr(spellers, "counted", counted)
 
 
 # -- the vocabulary ----------------------------------------------------------------------------------------------------
@@ -135,20 +137,8 @@ def test_what_is_written_during_the_build_counts_once(
         store.forget("old")
 
     around_reading(monkeypatch, **{when: write})  # type: ignore[arg-type]
-    assert counts(speller_of(store)) == {"migrat": 1}
-
-
-@pytest.mark.parametrize("when", ["before", "after"])
-def test_a_memory_removed_from_under_the_build_does_not_count(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, when: str, speller_of: SpellerOf
-) -> None:
-    """Its removal had begun before the scope was of interest, so its words are not known."""
-    store.remember_many([Memory("migration deploy", id="old"), Memory("deploy", id="new")])
-    begin = spellers.Spellers.leaving
-    monkeypatch.setattr(spellers.Spellers, "leaving", lambda self, c, s, _nums: begin(self, c, s, []))
-    around_reading(monkeypatch, **{when: lambda: store.forget("old")})  # type: ignore[arg-type]
     speller_of(store)
-    assert counts(speller_of(store)) == {"deploy": 1}
+    assert counts(speller_of(store)) == {"migrat": 1}
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -160,6 +150,24 @@ def test_reindexing_during_the_build(
     assert counts(speller_of(store)) == {"migrat": 1, "deploy": 1}
     store.remember("deploy")
     assert counts(speller_of(store)) == {"migrat": 1, "deploy": 2}
+
+
+def test_words_that_are_not_in_memory_are_asked_of_the_index(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
+) -> None:
+    seen = store._views.get
+    monkeypatch.setattr(store._views, "get", lambda scope_id: replace(seen(scope_id), text=None))
+    store.remember(Memory("migration deploy", id="a"))
+    assert counts(speller_of(store)) == {"migrat": 1, "deploy": 1}
+    store.remember("deploy kestrel")
+    store.forget("a")
+    assert counts(speller_of(store)) == {"deploy": 1, "kestrel": 1}
+    in_background(monkeypatch)
+    before = speller_of(store)
+    store.remember("deploy")
+    assert store.speller(1) is before, "the one of the state before, until the next is built"
+    built = store.speller(1, wait=True)
+    assert built is not None and counts(built) == {"deploy": 2, "kestrel": 1}
 
 
 def test_changes_caught_up_after_a_failure_are_counted(
@@ -178,22 +186,6 @@ def test_changes_caught_up_after_a_failure_are_counted(
         store.forget("c")
     store.remember("deploy Kestrel")
     assert counts(speller_of(store)) == {"deploy": 2, "kestrel": 1}
-
-
-def test_changes_applied_a_second_time_count_once(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
-) -> None:
-    store.remember("deploy")
-    speller_of(store)
-
-    def fail(*_: object) -> None:
-        raise OperationalError("UPDATE", {}, Exception("disk full"))
-
-    with monkeypatch.context() as patched:
-        patched.setattr(journal, "move", fail)
-        store.remember("kestrel")  # in the index, but its cursor stays behind
-    store.remember("migration")
-    assert counts(speller_of(store)) == {"deploy": 1, "kestrel": 1, "migrat": 1}
 
 
 def test_two_scopes_share_nothing(store: MemoryStore, speller_of: SpellerOf) -> None:
@@ -267,7 +259,7 @@ def test_without_threads_there_is_none(store: MemoryStore, monkeypatch: pytest.M
         assert store.speller(1, wait=True) is not None  # nobody is waited for in vain
 
 
-def test_without_a_lexical_index_there_is_none(
+def test_where_counting_fails_there_is_none(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, speller_of: SpellerOf
 ) -> None:
     store.remember("migration deploy")
@@ -276,7 +268,7 @@ def test_without_a_lexical_index_there_is_none(
         raise IndexUnavailable("gone")
 
     with monkeypatch.context() as patched, caplog.at_level(logging.WARNING):
-        patched.setattr(LexicalIndex, "vocabulary", broken)
+        patched.setattr(spellers, "counted", broken)
         assert store.speller(1) is None
         assert store.speller(1) is None
         store.warm()
@@ -296,20 +288,22 @@ def test_a_scope_without_memories(store: MemoryStore, speller_of: SpellerOf) -> 
 def test_a_closed_store_has_none(open_store: OpenStore) -> None:
     store = open_store()
     store.remember("migration")
+    view = store.view(1)
     store.close()
-    assert store._spellers.of(1) is None
+    assert store._spellers.of(view) is None
 
 
 def test_a_store_that_closes_while_words_are_read_has_none(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     store.remember("migration")
+    view = store.view(1)
     monkeypatch.setattr(spellers, "_read_words", store._spellers._closing.set)
-    assert store._spellers.of(1) is None
+    assert store._spellers.of(view) is None
 
 
 def test_the_least_recently_used_scope_leaves(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, speller_of: SpellerOf
 ) -> None:
-    monkeypatch.setattr(spellers, "SCOPES_KEPT", 2)
+    monkeypatch.setattr(store._spellers, "_kept", LRUCache(2))
     scopes = [Scope(user_id=f"u{n}") for n in range(4)]
     for scope in scopes:
         store.remember("migration kestrel", scope=scope)
@@ -337,9 +331,7 @@ def test_a_scope_that_leaves_while_it_is_built_goes_then(
     own = store._spellers
     with own._turn:
         assert store.speller(1) is None
-        building = own._kept[1].built
         own.forget(1)
-    building.result(10)
     assert not own._kept
     monkeypatch.setattr(spellers, "SMALL", 10)
     assert counts(speller_of(store)) == {"migrat": 1, "kestrel": 1}
