@@ -1,6 +1,6 @@
 """Says what of many examples and parameters the quick suite runs. `-m "slow or server or hypothesis"` runs the others.
 
-`.ci/run` does both. What needs a server (PostgreSQL or Chroma in a process of its own) is marked
+`.ci/run` does both. What needs a server (PostgreSQL, PgBouncer or Chroma in a process of its own) is marked
 `server`: by `needs_server`, or in its module. Three kinds are thinned:
 
 - `only`: parameters of which each costs seconds; those named are quick.

@@ -26,6 +26,7 @@ DRIVER = "postgresql+psycopg"
 SCHEMES = ("postgresql", "postgres", DRIVER)
 VERSION_LEAST = 13  # of the server
 APPLICATION = "recall-integrations"
+POOLED = "recall_pooled"  # option of an engine
 _SEVERAL = regex(r"(?P<before>[\w+]+://(?:[^@?]*@)?)(?P<hosts>[^@/?]*,[^@/?]*)(?P<rest>[/?].*)?")
 _HOST = regex(r"(?P<name>\[[^\]]*\]|[^:\[\]]*)(?::(?P<port>\d*))?")
 # A cable that was cut is noticed in some seconds, and not by the system's own hours: options of libpq.
@@ -104,7 +105,7 @@ def open_postgres(
     look_after(engine)
     try:
         with mapped_errors(engine), engine.connect() as connection:
-            _refuse_a_pooler(connection)
+            _look_for_a_pooler(engine, connection)
             _check_server(connection)
     except BaseException:
         engine.dispose()
@@ -125,14 +126,28 @@ def _connected(_dialect: object, _record: object, given: Sequence[Any], more: di
     return connection_class().connect(*given, **more)
 
 
-def _refuse_a_pooler(connection: Connection) -> None:
-    """Refuse PgBouncer, which may give each transaction another connection: locks would be somebody else's."""
+def _look_for_a_pooler(engine: Engine, connection: Connection) -> None:
+    """Find out whether a pooler (PgBouncer) stands before the server: it invents the process number for a client."""
     raw: Any = connection.connection.dbapi_connection
-    if int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()) != raw.info.backend_pid:
+    if int(connection.exec_driver_sql("SELECT pg_backend_pid()").scalar_one()) == raw.info.backend_pid:
+        return
+    if "options" in engine.url.query:  # one that ignores them would lead to the tables of another schema
         raise StoreError(
-            f"{shown(connection.engine.url)} is behind a pooler (PgBouncer). Give the server's own address: each node "
-            "has a pool of its own (`postgres.pool_size`)."
+            f"{shown(engine.url)} is behind a pooler, which hands on no `options` of an address. Leave them out and "
+            "let the role have them (ALTER ROLE … SET search_path = …), or give the server's own address."
         )
+    engine.update_execution_options(**{POOLED: True})
+    event.listen(engine, "connect", _prepare_nothing)
+    _prepare_nothing(raw)
+
+
+def _prepare_nothing(raw: Any, _record: object = None) -> None:
+    raw.prepare_threshold = None  # a statement would be prepared on one connection and asked for on another
+
+
+def is_pooled(engine: Engine) -> bool:
+    """Say whether a pooler may give each transaction another connection: locks and settings last a transaction."""
+    return bool(engine.get_execution_options().get(POOLED))
 
 
 def _check_server(connection: Connection) -> None:
@@ -201,7 +216,7 @@ def check_tables(engine: Engine) -> Checked:
 @contextmanager
 def _alone(connection: Connection) -> Iterator[None]:
     """Hold a transaction open inside the block, in which no other process makes the tables."""
-    # The lock is of the transaction, which sees what others did before.
+    # The lock is of the transaction, which a pooler leaves on its connection, and which sees what others did before.
     with connection.execution_options(isolation_level="READ COMMITTED").begin():
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TURN})
         yield

@@ -1,6 +1,7 @@
 """Watches on a store and locks of a PostgreSQL server, held by a connection: they go with the process that has them.
 
-A turn is a transaction that is left open. Who has a store open holds a lock of its session.
+A turn is a transaction that is left open: a pooler (PgBouncer with `pool_mode = transaction`) leaves it on its
+connection. Who has a store open holds a lock of its session, and behind a pooler one of an open transaction, too.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.connections import one_was_lost, within
-from recall_integrations.database.postgres import mapped_errors
+from recall_integrations.database.postgres import is_pooled, mapped_errors
 from recall_integrations.database.postgres_errors import is_lost, sqlstate
 from recall_integrations.database.sending import driver_errors, send_sql
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
@@ -111,12 +112,18 @@ _READ = "SAVEPOINT recall; {read}; ROLLBACK TO SAVEPOINT recall; RELEASE SAVEPOI
 class Outside:
     """A connection outside of the pool, which is asked in turns and made anew when it was lost."""
 
-    def __init__(self, engine: Engine, shares: int | None = None) -> None:
+    def __init__(self, engine: Engine, shares: int | None = None, *, stays: bool = False) -> None:
         self._engine, self._shares = engine, shares
+        self._stays = (stays or shares is not None) and is_pooled(engine)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._numbers: dict[int, int] = {}  # of locks, in the schema in which this connection finds the tables
         self._ended = False
+
+    @property
+    def stays(self) -> bool:
+        """Say whether the connection is in a transaction from its beginning to its end."""
+        return self._stays
 
     def ask(self, statement: str, **values: int) -> object:
         """Return the first value of a statement's answer; ask on another connection if this one was lost."""
@@ -146,7 +153,11 @@ class Outside:
 
     def _asked(self, statement: str, values: dict[str, int]) -> object:
         try:
-            return self._made().exec_driver_sql(statement, values).scalar()
+            made = self._made()
+            if not self._stays:
+                return made.exec_driver_sql(statement, values).scalar()
+            found = self._said(made, _READ.format(read=statement % values if values else statement))
+            return None if found[0] == "None" else found[0]
         except BaseException:
             self._let_go()  # one that was lost, or interrupted half-way, answers nothing any more
             raise
@@ -168,7 +179,13 @@ class Outside:
             made.detach()  # its locks must not go into the pool
             self._connection = made  # from here on it is closed if anything fails
             self._numbers.clear()
-            made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
+            if self._stays:
+                made.exec_driver_sql(_begin(made))
+                if self._shares is not None:
+                    self._said(made, f"SELECT pg_advisory_xact_lock_shared({self._number(made, self._shares)})")
+                return made
+            if not is_pooled(self._engine):
+                made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
             if self._shares is not None:
                 made.exec_driver_sql(f"SELECT pg_advisory_lock_shared({_KEY})", {"key": self._shares})
         return self._connection
@@ -187,7 +204,7 @@ class Outside:
     def _give_up(self) -> None:
         if self._connection is not None:
             with suppress(SQLAlchemyError):  # the server sees to it a moment after a connection has gone
-                free = "SELECT pg_advisory_unlock_all()"
+                free = "SELECT 1" if is_pooled(self._engine) else "SELECT pg_advisory_unlock_all()"
                 raw: Any = self._connection.connection.dbapi_connection
                 self._said(self._connection, free if _is_idle(raw) else f"ROLLBACK; {free}")
         self._let_go()
@@ -336,9 +353,20 @@ class Lease:
         """Say whether this node has the lock, or gets it now. A node whose connection was lost may have lost it."""
         held = f"SELECT count(*) {LOCKS} AND pid = pg_backend_pid()"
         with within(CLOSE_S):
+            if self._outside.stays:
+                return self._is_mine(held)
             if self._outside.ask(held, key=self._key):
                 return True
             self._had = bool(self._outside.ask(f"SELECT pg_try_advisory_lock({_KEY})", key=self._key))
+        return self._had
+
+    def _is_mine(self, held: str) -> bool:
+        """Do as `mine` does behind a pooler, where the connection is kept only as long as the lock is held."""
+        if self._had and self._outside.ask(held, key=self._key) not in (None, "0"):
+            return True
+        self._had = self._outside.say("SELECT pg_try_advisory_xact_lock({key})", self._key) == "True"
+        if not self._had:
+            self._outside.end()
         return self._had
 
     def give_back(self) -> None:

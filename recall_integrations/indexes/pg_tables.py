@@ -3,7 +3,8 @@
 recall_collections      home, store, dimension, seq, digest, loaded, indexed: a row for each collection
 recall_nearest_<home>   num, vector halfvec(d), and an HNSW index of it
 
-Not `CONCURRENTLY`: that waits for every older transaction of the database, and takes no settings of a transaction.
+Not `CONCURRENTLY`: that waits for every older transaction of the database, and cannot be told anything in its own
+transaction, as it has to be behind a pooler.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Nearest neighbours of large scopes in the store's own PostgreSQL, with the extension pgvector (HNSW).
 
 The record is the truth; these tables can be dropped. Connections are of a pool of its own: with one pool for both,
-recalls that hold all of the store's would wait for each other. Every setting is one of its transaction.
+recalls that hold all of the store's would wait for each other. Every setting is one of its transaction, for poolers.
 """
 
 from __future__ import annotations

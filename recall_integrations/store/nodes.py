@@ -223,7 +223,7 @@ class Node(Held):
         if mine != "t":
             raise StoreError(
                 f"Nobody can tell who else has the store {self.name} open: something in front of the server gives each "
-                "transaction another connection, and hides it. Give the server's own address."
+                "transaction another connection, and hides it. Give the server's own address, or that of a PgBouncer."
             )
         return sorted(map(int, others.split(","))) if others else []
 
@@ -297,7 +297,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
         watch=Committed(outside, lock),
         outside=outside,
         turns=turns,
-        lease=Lease(Outside(engine), FILLING),
+        lease=Lease(Outside(engine, stays=True), FILLING),
         lock=lock,
         flushes=flushes,
         tenant=tenant,

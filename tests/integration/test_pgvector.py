@@ -33,6 +33,7 @@ from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, 
 from recall_integrations.store import filling, homes, served_collections
 from recall_integrations.store.moving import move
 from recall_integrations.types import RecallResult
+from tests import pgbouncer
 from tests.conftest import NOW
 from tests.postgres import Postgres
 
@@ -898,3 +899,17 @@ def test_the_tables_are_checked_and_moved_without_it(postgres: Postgres, postgre
             finds(store, 7)
     finally:
         postgres.drop(target)
+
+
+@pytest.mark.slow
+def test_behind_a_pooler_that_gives_each_transaction_another_connection(postgres: Postgres, postgres_url: str) -> None:
+    with (
+        pgbouncer.running(postgres) as pooler,
+        MemoryStore.open(pooler.address(postgres_url), config=config()) as store,
+    ):
+        put(store, 0, 60)
+        agrees(postgres_url, store)
+        for _ in range(8):  # often enough for a statement to be prepared, if one were
+            finds(store, 7, 59)
+        store.forget("m7", scope=SCOPE)
+        agrees(postgres_url, store)
