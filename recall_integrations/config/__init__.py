@@ -16,6 +16,7 @@ all of them. `dataclasses.replace` makes a changed copy, checked as well.
 from recall_integrations.config.answering import (
     ARMS,
     PLAN_RULES,
+    REWRITE_TIMEOUT,
     STRATEGIES,
     BreakerConfig,
     CacheConfig,
@@ -29,10 +30,12 @@ from recall_integrations.config.answering import (
 )
 from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
 from recall_integrations.config.recall_config import RecallConfig, checked_config
+from recall_integrations.config.scopes import ScopeSettings
 
 __all__ = [
     "ARMS",
     "PLAN_RULES",
+    "REWRITE_TIMEOUT",
     "STRATEGIES",
     "BreakerConfig",
     "CacheConfig",
@@ -48,6 +51,7 @@ __all__ = [
     "RerankConfig",
     "RetrievalConfig",
     "RewritingConfig",
+    "ScopeSettings",
     "VectorsConfig",
     "checked_config",
 ]

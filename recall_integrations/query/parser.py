@@ -148,7 +148,7 @@ def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], t
     """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
     no_cue: TypeCues = (0.0, (), ())
     strength, cued, filters = found.guard(
-        "parse.type_cues", lambda: features.type_cues(found.point, found.language), no_cue
+        "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
     )
     counted = None if found.language == ENGLISH else found.plain
     density = found.guard(

@@ -331,7 +331,7 @@ def shown_result(ways: Ways, result: Any) -> None:
     ways.tell("explain --json", as_data.dumps(as_data.explanation_data(result, result.plan, Scope(), asked=asked, k=3)))
     out = StringIO()
     console = Console(file=out, width=500)
-    rendering.show_result(console, result, Scope(), explain=True)
+    rendering.show_result(console, result, Scope())
     explanation.explain(console, result)
     ways.tell("the terminal", out.getvalue())
 
