@@ -12,7 +12,7 @@ read from such words, they are not embedded, and they count for less (`lexicon.A
 A model over the bundled vector says what frames a question (`asking.framing`); names and numbers never do. Of a
 sentence that tells what the asker does, what the memories say decides: it is a part of the question where one of them
 holds words of both, or two words of the sentence. Of 610 first hits 401 were right behind "I was wondering" and 385
-behind "Sorry to bother you again, I know you're busy." with these read as parts of the question, now 463 and BUSY
+behind "Sorry to bother you again, I know you're busy." with these read as parts of the question, now 465 and 464
 (`recall bench everyday FOLDER --asked-as wondering`, `busy`).
 """
 
@@ -40,7 +40,7 @@ from recall_integrations.text import Token
 Sentence = tuple[int, int, str]  # begin, end, the marks at its end
 FRAMING_MIN = 0.5  # probability
 FRAMING_CHARS = 96  # of a framing
-FRAMED_WORDS_MAX = 40  # of a query: in a longer one a framing is a small part, and much looks like one
+FRAMED_WORDS_MAX = 24  # of a query: in a longer one a framing is a small part, and much looks like one
 ASKS_MIN = 2  # content words of a question that can stand alone
 WORDS_MAX = 7  # content words of another sentence: a longer one describes what is asked about
 SENTENCES_MAX = 16  # of a query; more are a text
@@ -59,9 +59,9 @@ _ASKED = regex(
     r"\b(?:(?:at|by|for|from|in|of|on|since|to|until|with) )?(?:what|which|who|whom|whose|when|where|why|how)\b", re.I
 )
 _WH = regex(rf"\W*{_ASKED.pattern}", re.I)
-# Behind a mark, a preposition or "me"; before a word of a question, or the noun.
+# Behind a mark, a preposition, "me" or "you"; before a word of a question, or the noun.
 _OPENS = regex(
-    r"(?:[,:;…]\s+|>\s*|\s[-–—]+\s+|\b(?:about|for|on|me|regarding)\s+"
+    r"(?:[,:;…]\s+|>\s*|\s[-–—]+\s+|\b(?:about|for|on|me|you|regarding)\s+"
     r"|\s+(?=(?:what|which|who|whom|whose|when|where|why|how|if|whether|is|are|was|were|do|does|did|can|could|will"
     r"|would|should|has|have|had|may|am|my|the|an?)\b))(?:(?:if|whether)\s+)?",
     re.I,

@@ -18,6 +18,8 @@ from recall_integrations.embeddings.static import bundled
 STATE, SMALL_TALK, FRAMING = "asking", "small_talk", "framing"  # the models, and the names of their files
 USUAL = 0.6
 LOGIT_MAX = 8.0
+TELLING = 250.0  # length of a token's addend from which it tells what a text is about: the rarer, the longer
+WORD_MIN = 0.1  # probability of such a token in a framing
 _MARKS = " ,:;.-?!…–—<>/\"'{}*#"
 CHARS_MAX = 1_024  # of a query that are read
 
@@ -55,8 +57,26 @@ def stripped(words: str) -> str:
 
 
 def framing(words: str) -> float:
-    """Estimate the probability that English words only put a question: "I was wondering", "answer from my notes"."""
-    return _probability(FRAMING, stripped(words))
+    """Estimate the probability that English words only put a question: "I was wondering", "answer from my notes".
+
+    It is 0 where a word that tells what a text is about puts none by itself: "I forgot my piano teacher's number".
+    """
+    said = stripped(words)
+    found = _probability(FRAMING, said)
+    return 0.0 if found >= WORD_MIN and _tells(said) else found
+
+
+@lru_cache(maxsize=256)
+def _tells(words: str) -> bool:
+    """Say whether a rare token is surely no part of a framing."""
+    weights, bias = _model(FRAMING)
+    ids = bundled().ids_of(words)
+    if not ids:
+        return True
+    rows = bundled().weighted(np.asarray(ids, dtype=np.int64))
+    lengths = np.sqrt((rows * rows).sum(axis=1))
+    least = math.log(WORD_MIN / (1 - WORD_MIN))
+    return bool(((lengths >= TELLING) & (rows @ weights / np.maximum(lengths, 1) + bias < least)).any())
 
 
 @lru_cache(maxsize=256)
