@@ -16,12 +16,10 @@ import chromadb
 import numpy as np
 import pytest
 from chromadb.config import Settings
-from click.testing import CliRunner
 from sqlalchemy import update
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import retrievers as semantic
-from recall_integrations.cli import main
 from recall_integrations.config import RetrievalConfig, VectorsConfig
 from recall_integrations.database import schema
 from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsRefused
@@ -587,25 +585,6 @@ def test_deletes_that_the_journal_has_dropped_are_taken_out(postgres_url: str, s
             journal.prune_old(connection, 1)
         server.start()
         agrees(server, store)
-
-
-def test_the_tables_are_checked_together_with_the_server(
-    postgres_url: str, shared: Chroma, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def checked() -> tuple[int, str]:
-        done = CliRunner().invoke(main, ["db", "check", postgres_url])
-        return done.exit_code, done.output
-
-    with MemoryStore.open(postgres_url, config=config(shared.address)) as store:
-        put(store, 0, 40)
-        agrees(shared, store)
-        assert checked()[0] == 0 and "not named here" in checked()[1]
-        monkeypatch.setenv("RECALL_VECTORS__ADDRESS", shared.address)
-        assert checked()[0] == 0 and "chroma server: ok" in checked()[1]
-        take_some(shared, store)
-        assert checked()[0] == 1 and "lacks 20 and holds 0 that are gone" in checked()[1]
-        monkeypatch.setenv("RECALL_VECTORS__ADDRESS", "http://127.0.0.1:1")
-        assert checked()[0] == 0 and "cannot be reached" in checked()[1]
 
 
 def test_a_home_that_the_record_names_and_nobody_made(shared: Chroma, tmp_path: Path) -> None:
