@@ -7,9 +7,10 @@ store compares what a collection holds when it first asks it, and makes it anew 
 from __future__ import annotations
 
 import shutil
+import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -88,7 +89,7 @@ def _look_at_files(connection: Connection, name: str, directory: Path, reached: 
         raise IndexUnavailable("It is missing.")
     broken, _ = index_files.broken_seal(directory)
     if broken is None and needed:
-        broken = torn(directory) if name == SEMANTIC else damaged(directory)
+        broken = torn(directory) or _torn_database(directory) if name == SEMANTIC else damaged(directory)
     if broken is not None:
         raise IndexUnavailable(f"It is damaged: {broken}.")
     noted = journal.noted_point(directory)
@@ -98,6 +99,17 @@ def _look_at_files(connection: Connection, name: str, directory: Path, reached: 
         more = noted.seq - last if noted is not None else 0
         lost = f" The index knows of {counted(more, 'change')} that the database does not have." if more > 0 else ""
         raise IndexUnavailable(f"It is of another history: {foreign}.{lost}")
+
+
+def _torn_database(directory: Path) -> str | None:
+    """Describe damage to Chroma's database, which is read as a file; `None` if there is none."""
+    file = f"{(directory / 'chroma.sqlite3').absolute().as_uri()}?mode=ro&immutable=1"
+    try:
+        with closing(sqlite3.connect(file, uri=True)) as opened:
+            found = [str(row[0]) for row in opened.execute("PRAGMA quick_check(3)")]
+    except sqlite3.Error as e:
+        return f"Chroma's database cannot be read ({e})"
+    return None if found == ["ok"] else f"Chroma's database is damaged ({'; '.join(found)[:300]})"
 
 
 def _compare(connection: Connection, directory: Path, should: Nums, cursor: int) -> None:
