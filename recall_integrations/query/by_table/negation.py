@@ -8,20 +8,21 @@ tun"). Reasons for a cue to mean something else are in the tables too: idioms, a
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
-from recall_integrations.query.spans import overlap
 
 TERM_WORDS_MAX = 5
 TERM_CHARS_MAX = 20  # of scripts without spaces
 LIST_ITEMS_MAX = 8
 QUOTE_CHARS_MAX = 200
+REACH = 400  # characters behind a cue in which its terms stand
 
 WESTERN_QUOTES = {'"': '"', "“": "”", "„": "“", "«": "»", "`": "`"}
 QUOTES = {**WESTERN_QUOTES, "「": "」", "『": "』", "《": "》"}
@@ -209,7 +210,9 @@ class _Reader:
 
 
 def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    return any(overlap((start, end), span) for span in spans)
+    """Say whether one of some spans, in order and apart, shares a character with another one."""
+    last = bisect_left(spans, (end, end)) - 1
+    return last >= 0 and spans[last][1] > start
 
 
 # -- the bounds of a term ----------------------------------------------------------------------------------------------
@@ -262,7 +265,7 @@ class Terms:
 
     def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
         """Return the noun phrase at `start` and those joined to it, and their end, with words that fall off."""
-        tokens = list(tokens_in(self.text, start, min(stop, start + 400)))
+        tokens = self._tokens(start, min(stop, start + REACH))
         first = self._phrase(tokens, 0)
         if first is None:
             return [], start
@@ -282,6 +285,20 @@ class Terms:
             else:
                 pending.append(term)
         return terms, end
+
+    @cached_property
+    def _pieces(self) -> tuple[list[Piece], list[int], list[int]]:
+        """Return all words and signs of the text, where they start, and where they end."""
+        pieces = list(tokens_in(self.text, 0, len(self.text)))
+        return pieces, [piece.start for piece in pieces], [piece.end for piece in pieces]
+
+    def _tokens(self, start: int, stop: int) -> list[Piece]:
+        """Return the words and signs between two places; each of many cues would read those behind it again."""
+        pieces, starts, ends = self._pieces
+        first, last = bisect_left(starts, start), bisect_left(starts, stop)
+        if (first and ends[first - 1] > start) or (last and ends[last - 1] > stop):  # a place within a word: "non-"
+            return list(tokens_in(self.text, start, stop))
+        return pieces[first:last]
 
     def _capital(self, term: Match) -> bool:
         return any(word[0].isupper() for word in self.text[slice(*term)].split())
