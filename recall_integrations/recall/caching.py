@@ -27,6 +27,8 @@ from recall_integrations.delivery.showing import withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door
+from recall_integrations.query.asking import asks_state, small_talk
+from recall_integrations.ranking.arranging.pairs import names_in
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
@@ -136,7 +138,9 @@ def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
     )
     tokens = [(token.stem, token.roles, token.rarity) for token in parsed.tokens]
     words = [token.word for token in tokenize(parsed.original)]
-    return _digest((repr(bare), tokens, words, None if vector is None else vector.tobytes()))
+    names, point, language = sorted(names_in(parsed)), parsed.point, parsed.language
+    wish = small_talk(point, language), asks_state(point, language)
+    return _digest((repr(bare), tokens, words, names, wish, None if vector is None else vector.tobytes()))
 
 
 def day(moment: datetime, zone: ZoneInfo) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
@@ -231,6 +232,14 @@ def test_two_ways_of_writing_that_share_an_answer_have_the_same(text: str, way: 
     other = WAYS[way](text)
     if not text.strip() or not other.strip():
         return
+    _, cached, plain = _pair()
+    options: Any = {"now": NOON, "time_budget_ms": 60_000}
+    cached.recall(text, **options)
+    assert shown(cached.recall(other, **options)) == shown(plain.recall(other, **options))
+
+
+@pytest.mark.parametrize(("text", "other"), [("üüü.", ".üüü "), ("tea . us", "tea us ."), ("us .tea", "us. tea")])
+def test_a_mark_elsewhere_in_the_query_changes_no_answer(text: str, other: str) -> None:
     _, cached, plain = _pair()
     options: Any = {"now": NOON, "time_budget_ms": 60_000}
     cached.recall(text, **options)

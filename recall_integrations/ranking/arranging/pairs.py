@@ -64,7 +64,7 @@ class Words:
         self.stems = [frozenset(own) for own in self.said]
         every = frozenset[int]().union(*self.whole)
         terms = {number: term for term in query.terms if (number := self._lexicon.stem_of(term)) in every}
-        names = _names(query)
+        names = names_in(query)
         self.marked = {number for number, term in terms.items() if not term.isalpha()}
         self._names = self.marked | {number for number, term in terms.items() if term in names}
         count = {number: sum(number in own for own in self.whole) for number in terms}
@@ -175,20 +175,22 @@ def known_to_bundled(language: str | None) -> bool:
     return language in ("en", "", None)
 
 
-def _names(query: ParsedQuery) -> frozenset[str]:
-    """Return the stems of the query's names: words with a capital inside, or at their start behind the first word.
+def names_in(query: ParsedQuery) -> frozenset[str]:
+    """Return those of the query's terms that are names: known ones, and words with a capital.
 
-    In German only a capital inside counts, since every noun starts with one. In a query of capitals none does.
+    A capital counts inside a word, and at its start behind the first word. In German only one inside counts, since
+    every noun starts with one. In a query of capitals none does.
     """
-    if query.original == query.original.upper():
-        return frozenset()
-    said = [(token, query.original[slice(*token.span)]) for token in query.tokens]
-    return frozenset(
-        token.stem
-        for token, text in said
-        if (token.span[0] > 0 and text[:1].isupper() and query.language != "de")
-        or (text[1:] != text[1:].lower() and text != text.upper())
-    )
+    spans = [ref.span for ref in query.entity_refs]
+    shouted, nouns = query.original == query.original.upper(), query.language == "de"
+    names = set()
+    for place, token in enumerate(query.tokens):
+        text = query.original[slice(*token.span)]
+        inside = text[1:] != text[1:].lower() and text != text.upper()
+        written = inside or (place > 0 and not nouns and text[:1].isupper())
+        if (written and not shouted) or any(start <= token.span[0] < end for start, end in spans):
+            names.add(token.stem)
+    return frozenset(names.intersection(query.terms))
 
 
 POOL = 10  # best candidates that are compared
