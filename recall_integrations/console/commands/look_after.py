@@ -40,9 +40,9 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
 
     Exit code 0: no problem is left. 1: some are, or could not be looked for.
 
-    --repair makes counts, the journal and both indexes anew from the memories, removes what belongs to nothing, and
-    moves memories that cannot be read into put_aside.jsonl in STORE. Where words or vectors are wrong, it makes all of
-    them anew, as `recall reindex` does, with --embedding.
+    --repair makes counts, words, the journal and both indexes anew from the memories, removes what belongs to nothing,
+    and moves memories that cannot be read into put_aside.jsonl in STORE. Where vectors are wrong, it makes all of them
+    anew, as `recall reindex` does, with --embedding.
 
     \b
     --json prints one object; keys are only ever added (format is 1):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -24,6 +24,8 @@ from recall_integrations.store.homes import Home
 from recall_integrations.store.journal import TOUCH
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
+from recall_integrations.text.spoken import Count
+from recall_integrations.text.spoken import counted as languages_of
 from recall_integrations.types import Memory, Relation, indexed_text
 
 Key = tuple[int, int]  # scope and number of a memory
@@ -61,6 +63,7 @@ class Contents:
     words_missing: list[Key] = field(default_factory=list)
     words_wrong: list[Key] = field(default_factory=list)
     cut_by_another: bool = False  # whether another version of the analyser cut the words, so that they are not compared
+    languages_wrong: list[int] = field(default_factory=list)  # scopes whose noted languages are not their memories'
     # Scopes with a wrong count of memories: noted and found.
     counts_wrong: dict[int, tuple[int, int]] = field(default_factory=dict)
     vectors_missing: list[Key] = field(default_factory=list)  # memories that should be embedded and have no vector
@@ -101,6 +104,7 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
 
 def _read_memories(connection: Connection, found: Contents, now: datetime, tell: Tell) -> None:
     latest = to_micros(now + AHEAD)
+    spoken: defaultdict[int, dict[str, Count]] = defaultdict(dict)
     for row in _memories(connection, tell):
         fields, kept = dict(zip(_MEMORY, row, strict=False)), row[len(_MEMORY) :]
         key = (fields["scope_id"], fields["num"])
@@ -114,6 +118,11 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
             found.ahead.append(key)
         if not found.cut_by_another:
             _compare_words(found, key, fields, kept)
+            told = spoken[key[0]]
+            for code, count in languages_of([fields["text"]]).items():
+                told[code] = told.get(code, Count()).plus(count)
+    if not found.cut_by_another:
+        found.languages_wrong = _languages_wrong(connection, spoken)
 
 
 def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
@@ -136,6 +145,18 @@ def _compare_words(found: Contents, key: Key, fields: Mapping[str, Any], kept: t
     should = words.to_row(*key, fields["text"], fields["actor"])
     if tuple(should[name] for name in _WORDS) != kept:
         found.words_wrong.append(key)
+
+
+def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, Count]]) -> list[int]:
+    t = schema.languages.c
+    noted: defaultdict[int, dict[str, Count]] = defaultdict(dict)
+    for scope_id, code, *count in connection.execute(select(t.scope_id, t.language, t.told, t.hints, t.votes)):
+        noted[scope_id][code] = Count(*count)
+
+    def of(side: Mapping[int, Mapping[str, Count]], scope_id: int) -> dict[str, Count]:
+        return {code: count for code, count in side.get(scope_id, {}).items() if count != Count()}
+
+    return sorted(i for i in {*noted, *spoken} if of(noted, i) != of(spoken, i))
 
 
 def unreadable(fields: Mapping[str, Any], scopes: Set[int]) -> str | None:

@@ -1,7 +1,7 @@
 """Examine the directory of a store, without changing anything in it; and mend it.
 
-A repair holds the store, examines it, mends its rows and its indexes, and examines it again. Words, languages and
-vectors are made anew by opening the store and calling `reindex`.
+A repair holds the store, examines it, mends its rows and its indexes, and examines it again. Vectors are made anew by
+opening the store and calling `reindex`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, mapped_errors, of_its_indexes_only, remake_indexes, undecoded
 from recall_integrations.database.meta import OTHER_VERSION, get_meta
 from recall_integrations.errors import EmbeddingError, RecallError, StoreError, StorePathError
-from recall_integrations.store import journal, rows
+from recall_integrations.indexes import word_rows as words
+from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, Held, hold
@@ -68,11 +69,11 @@ from recall_integrations.store.turns import WriteTurn
 
 logger = logging.getLogger("recall_integrations")
 
-SQL, TABLES, MEMORIES, CLOCK, WORDS, VECTORS, SCOPES, LINKS = (
-    *("database", "schema", "memories", "clock", "words", "vectors", "scopes", "orphans"),
+SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
+    *("database", "schema", "memories", "clock", "words", "languages", "vectors", "scopes", "orphans"),
 )
 _OF_DATABASE = (
-    *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, VECTORS, LINKS, JOURNAL),
+    *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, JOURNAL),
     *(check_name(LEXICAL), check_name(SEMANTIC)),
 )
 _BACKUP = (
@@ -238,8 +239,14 @@ def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, s
         (
             WORDS, PROBLEM, _named([*found.words_missing, *found.words_wrong]),
             f"{without}, {len(found.words_wrong):,} with others than those of the text.",
-            "`--repair` writes all anew, and makes every vector anew (`--embedding NAME`).",
+            "`--repair` writes them anew.",
             "Every memory has those of its text.",
+        ),
+        (
+            LANGUAGES, PROBLEM, [f"scope {i}" for i in found.languages_wrong],
+            f"{counted(len(found.languages_wrong), 'scope counts', 'scopes count')} others than those of its memories.",
+            "`--repair` counts them anew.",
+            "Every scope counts those of its memories.",
         ),
         (
             VECTORS, PROBLEM,
@@ -349,7 +356,7 @@ def repair(
 
     Args:
         path: the directory of the store.
-        embedding: as for `MemoryStore.open`; needed only where words or vectors are wrong.
+        embedding: as for `MemoryStore.open`; needed only where vectors are wrong.
         clock: tells which memories are from the future.
         progress: as for `examine`.
 
@@ -370,7 +377,7 @@ def repair(
     finally:
         held.turn.release()
         held.release()
-    if {first.state(WORDS), first.state(VECTORS)} & {PROBLEM, SKIPPED}:
+    if first.state(VECTORS) in (PROBLEM, SKIPPED):
         failures |= _reindexed(directory, embedding, clock, progress)
     if all(check.state == OK for check in first.checks):
         now = [*first.checks[:2], ok(HOLDER, "Nobody else has it open."), *first.checks[2:]]
@@ -400,7 +407,7 @@ def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) ->
     if before.contents is None:
         return first, {}
     wrong = {check.name for check in before.checks if check.state == PROBLEM}
-    if wrong & {MEMORIES, LINKS, SCOPES, JOURNAL}:
+    if wrong & {MEMORIES, LINKS, SCOPES, WORDS, LANGUAGES, JOURNAL}:
         with held.engine.begin() as connection:
             _mend_rows(connection, held.path, before.contents, wrong)
     names = [name for name in (LEXICAL, SEMANTIC) if wrong & {MEMORIES, JOURNAL, check_name(name)}]
@@ -417,7 +424,7 @@ def _first_seen(first: Examined, later: Examined) -> list[Check]:
 
 
 def _mend_rows(connection: Connection, directory: Path, found: Contents, wrong: Set[str]) -> None:
-    """Put unreadable memories aside, remove rows that belong to nothing, and count, in the caller's transaction."""
+    """Put unreadable memories aside, remove rows that belong to nothing, cut and count, in the caller's transaction."""
     if found.unreadable:
         logger.info(move_aside(connection, directory, found.unreadable))
     for table, where in orphan_conditions():
@@ -426,6 +433,13 @@ def _mend_rows(connection: Connection, directory: Path, found: Contents, wrong: 
     held = select(func.count()).where(m.scope_id == s.c.scope_id).scalar_subquery()
     changed = update(s).where(s.c.scope_id.in_(found.counts_wrong))
     connection.execute(changed.values(memories=held, version=s.c.version + 1))
+    w = schema.words.c
+    for scope_id, num in found.words_wrong:
+        connection.execute(delete(schema.words).where(w.scope_id == scope_id, w.num == num))
+    if WORDS in wrong:
+        words.fill(connection)
+    if LANGUAGES in wrong or (found.unreadable and not found.cut_by_another):
+        languages.recount(connection)
     if JOURNAL in wrong:
         journal.restart(connection)
 
@@ -456,7 +470,7 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
 
 
 def _reindexed(directory: Path, embedding: Any, clock: Clock, progress: Tell | None) -> dict[str, str]:
-    """Make words and vectors anew; return why that failed, by the name of the check."""
+    """Make all vectors anew; return why that failed, by the name of the check."""
     from recall_integrations.store.memory_store import MemoryStore
 
     tell = progress or (lambda _what, _done, _total: None)
@@ -464,5 +478,5 @@ def _reindexed(directory: Path, embedding: Any, clock: Clock, progress: Tell | N
         with MemoryStore.open(directory, embedding=embedding, clock=clock) as store:
             store.reindex(progress=lambda what, done, total: tell(what, done, total or done))
     except RecallError as e:
-        return dict.fromkeys((WORDS, VECTORS), f"None could be made: {e}")
+        return {VECTORS: f"None could be made: {e}"}
     return {}
