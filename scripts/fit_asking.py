@@ -36,7 +36,6 @@ BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 QUERIES = BENCHMARKS / "facts" / "taught" / "queries"
 TALK = BENCHMARKS / "made_up" / "small_talk" / "talk.txt"
 FRAMINGS = BENCHMARKS / "made_up" / "framing" / "framings.txt"
-NOTES_OF = ("everyday", "everyday_2")  # of benchmarks/made_up
 TEXT_CHARS = 400  # of a memory
 SETS, OF_SET = ("phone", "projects", "talk", "documents", "hotpotqa", "musique", "code", "claims"), 250
 FOLDS = 5
@@ -65,9 +64,8 @@ def read_framings(data: Path) -> Told:
     told: Told = [(line, True, "lines") for line in FRAMINGS.read_text(encoding="utf-8").splitlines() if line]
     rng = random.Random(0)
     texts = [(scene.query, "scenes") for file in scenes.files() for scene in scenes.scenes(file)]
-    made_up = [FRAMINGS.parents[1] / name for name in NOTES_OF]
-    small = [one for path in (data / "everyday", *made_up) for one in stores.read(path)]
-    every = [("everyday", one, len(one.questions)) for one in small] + [(n, load(data, n), OF_SET) for n in SETS]
+    small = [("everyday", one, len(one.questions)) for one in stores.read(data / "everyday")]
+    every = [*small, *((name, load(data, name), OF_SET) for name in SETS)]
     for name, one, most in every:
         queries = [q.text for q in one.questions if q.relevant]
         memories = [memory.text[:TEXT_CHARS] for own in one.collections for memory in own.memories]

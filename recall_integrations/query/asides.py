@@ -102,7 +102,8 @@ def _without_framings(found: Findings, start: int, stop: int) -> Span:
     for end in openings(found.text, start, stop):
         at = end if _is_framing(found, start, end) and (at == start or _is_framing(found, at, end)) else at
     to = next((begin for begin in closings(found.text, at, stop) if _is_framing(found, begin, stop)), stop)
-    return (stop, stop) if _is_framing(found, at, to) else (at, to)
+    whole = at == 0 and to == len(found.text)  # then nothing else would be left: it is not asked
+    return (stop, stop) if not whole and _is_framing(found, at, to) else (at, to)
 
 
 def openings(text: str, start: int, stop: int) -> list[int]:
@@ -186,7 +187,7 @@ def _rows(found: Findings, stems: dict[str, Token]) -> NDArray[np.int32]:
 
 def _is_name(found: Findings, token: Token) -> bool:
     """Say whether a word is one of an entity, has a digit or a sign, or has a capital and is no ordinary one."""
-    entities = found.known.entities
+    entities = None if found.known.rows is None else found.known.entities  # of hidden memories none may decide
     if entities is not None and entities.contains_word(token.word):
         return True
     return not token.word.isalpha() or (found.text[token.start].isupper() and not is_ordinary(token.word))

@@ -1,4 +1,4 @@
-"""Estimate from words alone: ask they how things are, are they small talk, do they only put a question?
+"""Estimate from words alone whether they ask how things are, are small talk, or only put a question.
 
 Three logistic models over the bundled vector of the query, fitted by `scripts/fit_asking.py`; they know English.
 """
@@ -63,12 +63,12 @@ def framing(words: str) -> float:
     """
     said = stripped(words)
     found = _probability(FRAMING, said)
-    return 0.0 if found >= WORD_MIN and _tells(said) else found
+    return 0.0 if found >= WORD_MIN and _has_topic(said) else found
 
 
 @lru_cache(maxsize=256)
-def _tells(words: str) -> bool:
-    """Say whether a rare token is surely no part of a framing."""
+def _has_topic(words: str) -> bool:
+    """Say whether a rare token of some words is surely no part of a framing."""
     weights, bias = _model(FRAMING)
     ids = bundled().ids_of(words)
     if not ids:

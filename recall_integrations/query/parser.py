@@ -146,7 +146,7 @@ def _find_words(found: Findings) -> None:
 
 def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
-    no_cue: TypeCues = (0.0, (), ())
+    no_cue: TypeCues = (0.0, (), ())  # in all of the query: "something about …" is a cue, and a framing
     strength, cued, filters = found.guard(
         "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
     )

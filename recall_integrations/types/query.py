@@ -257,8 +257,8 @@ class ParsedQuery:
             `corrections`.
         stems: its content words in order, each with the stem that it is looked for by. Only where `language` is not
             English.
-        asides: spans of sentences beside the point ("I'm on the phone. What is the wifi password?"). Their words
-            count for less, and no time is read from them.
+        asides: spans beside the point: framings ("I was wondering when …") and sentences of what the asker does. Their
+            words count for less, and no time is read from them.
         weaker_terms: stems of other forms of its words that memories of the scope hold: without accents or with them,
             of another language. They count less than `terms`.
         identifiers: parts that have to match letter by letter (`ABC-123`, "in quotation marks").
