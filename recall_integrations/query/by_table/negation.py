@@ -134,7 +134,10 @@ class _Reader:
         if cue.kind in ("without", "bare") and self._acts(cue.end):
             return False
         if cue.kind in ("orders", "opening") and not self._opens_clause(cue.start):
-            return False
+            # "Stew but no meat", and not "there is no meat".
+            behind = cue.kind == "opening" and self.words.ends("openers", self.text[: cue.start].rstrip()) is not None
+            if not behind:
+                return False
         if cue.kind == "opening" and cue.start == 0:  # "No updates since Friday?"
             return not self.text.rstrip().endswith("?")
         return cue.kind != "but" or self._named(cue.end)

@@ -182,6 +182,22 @@ def test_the_tables_are_large_enough_to_mean_something() -> None:
     assert len(KEEPS) >= 30
 
 
+@pytest.mark.parametrize(
+    ("query", "terms"),
+    [
+        ("coffee but no milk", ["milk"]),
+        ("hotel and no Berlin please", ["Berlin"]),
+        ("coffee please no milk", ["milk"]),
+        ("with or no milk", ["milk"]),
+        ("stew, just no meat", ["meat"]),
+        ("there is no milk", []),
+        ("we had no milk", []),
+    ],
+)
+def test_no_behind_a_conjunction_excludes(query: str, terms: list[str]) -> None:
+    assert [n.term for n in find_negations(query)] == terms
+
+
 def test_spans_cover_cue_and_term() -> None:
     text = "my week without any meetings stuff today"
     (found,) = find_negations(text)
