@@ -10,7 +10,7 @@ what to do instead, so that the agent goes on. The MCP server has the words in c
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from datetime import datetime, time, timedelta
 from inspect import Parameter, signature
@@ -47,7 +47,7 @@ def _kind(value: Any) -> Any:
 # What models are told of each argument. They write null for what they leave out, and capitals; what stands behind a
 # `BeforeValidator` is in no schema.
 Maybe = Annotated[str, BeforeValidator(lambda value: value or "")]
-Ids = Annotated[list[str], BeforeValidator(lambda value: value or [])]
+Ids = Annotated[Sequence[str], BeforeValidator(lambda value: value or ())]
 Query = Annotated[str, Field(description="What you want to know, as a question or a few words. Names and dates help.")]
 Limit = Annotated[
     int,
@@ -152,7 +152,7 @@ class AgentMemory:
         """True if recalls can be judged with effect: with `mode: learned`."""
         return self.optimizer.config.mode == "learned"
 
-    def judge(self, answer_id: AnswerId, used: Used = [], wrong: Wrong = []) -> str:  # noqa: B006 - of the schema
+    def judge(self, answer_id: AnswerId, used: Used = (), wrong: Wrong = ()) -> str:
         """Judge a recall: `used` memories count as citations, `wrong` ones had nothing to do with the query."""
         answer_id, scope = _bare(answer_id, "answer:"), self.scope
         used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]

@@ -33,6 +33,8 @@ ACCENTED_LETTERS_MIN = 4
 
 _FULL_WIDTH = {c: chr(c - 0xFEE0) for c in map(ord, "，、；：！？") if c > 0xFF00}
 
+_BLANKS = dict.fromkeys(range(0x20), " ")
+
 Slots = Mapping[str, str]
 
 
@@ -59,6 +61,8 @@ def said(text: str) -> Said:
 
 
 def _said(text: str) -> Said:
+    if text.isascii() and "  " not in (plain := text[:CHARS_MAX].translate(_BLANKS)):  # each character stays itself
+        return Said(plain, range(len(plain)), range(1, len(plain) + 1))
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

@@ -441,7 +441,7 @@ class ReadPaths:
     def checked(self, **arguments: Any) -> RecallRequest:
         """Check the arguments of a recall. Errors about them go through a door."""
         sources, config = self.sources, self.base.config
-        dimensions = lambda: sources.store.dimensions  # noqa: E731
+        dimensions = functools.partial(getattr, sources.store, "dimensions")  # asked only where a vector is given
         check = functools.partial(checked_request, config.limits, sources.clock, dimensions, **arguments)
         try:
             # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
