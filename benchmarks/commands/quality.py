@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmarks.commands.shared import DATA, LIMIT, REPORT
+from benchmarks.everyday.stores import AS_THEY_ARE, ASKED_AS, STORED_AS
 from recall_integrations.console.commands.shared import CONFIG, console, k_option, seed_option, settings
 from recall_integrations.errors import InvalidArgument, MissingExtra
 
@@ -231,12 +232,10 @@ def misses(
 @click.option(
     "--facts", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether ours reads facts."
 )
-@click.option("--stored-as", type=click.Choice(
-                  ["given", "chunks", "undated-chunks", "user", "assistant", "thread", "user-thread", "person"]),
-              default="given", show_default=True,
+@click.option("--stored-as", type=click.Choice(list(STORED_AS)), default=AS_THEY_ARE, show_default=True,
               help="Store the notes as from_texts does, as lines of somebody, or as one thread.")  # fmt: skip
-@click.option("--asked-as", type=click.Choice(["given", "polite", "thanks", "busy", "ill", "form", "lower", "upper"]),
-              default="given", show_default=True, help="Ask politely, beside a sentence, or in one case.")  # fmt: skip
+@click.option("--asked-as", type=click.Choice(list(ASKED_AS)), default=AS_THEY_ARE, show_default=True,
+              help="Wrap each question in other words, or write it in one case.")  # fmt: skip
 @click.option("--larger", multiple=True, metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),
               help="A set of larger stores, for the reliability of scores; may be given several times.")  # fmt: skip

@@ -120,8 +120,9 @@ def openings(text: str, start: int, stop: int) -> list[int]:
 
 
 def closings(text: str, start: int, stop: int) -> list[int]:
-    """Return where a framing at the end of a sentence may begin, in order."""
-    return [m.start() for m in _CLOSES.finditer(text, max(start + 1, stop - FRAMING_CHARS), stop)]
+    """Return where a framing at the end of a sentence may begin, in order: nothing that asks stands behind."""
+    marks = _CLOSES.finditer(text, max(start + 1, stop - FRAMING_CHARS), stop)
+    return [mark.start() for mark in marks if not _WH.match(text, mark.end(), stop)]
 
 
 def _is_framing(found: Findings, start: int, stop: int) -> bool:
