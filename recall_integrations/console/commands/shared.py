@@ -7,10 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -204,11 +203,9 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
     """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts."""
     if text is None:
         return None
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError:
-        return moment(text, option, ", and no day")
-    return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
+    from recall_integrations.recall.checking import day_end
+
+    return day_end(text, zone) or moment(text, option, ", and no day")
 
 
 def settings(path: str | None) -> RecallConfig:
