@@ -238,12 +238,6 @@ def tell(as_json: bool, data: Mapping[str, Any], show: Callable[[Console], objec
         show(console())
 
 
-def number_of(count: int, what: str) -> str:
-    """Write a number of things: `1 scope`, `1,200 memories`."""
-    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else several}"
-
-
 line = plain  # puts a text of others on one line, without what would steer the terminal
 
 
