@@ -13,12 +13,11 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.commands.shared import number_of
 from recall_integrations.console.rendering import pairs
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.learner import Status, Step
 from recall_integrations.learning.shelf import Event, State
-from recall_integrations.text.shortening import plain
+from recall_integrations.text.shortening import number_of, plain
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.observing import Feedback

@@ -36,7 +36,7 @@ from recall_integrations.evaluation.questions import Labels, Placed, Question, R
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text.shortening import plain
+from recall_integrations.text.shortening import number_of, plain
 from recall_integrations.types import Hit, RecallResult
 
 Progress = Callable[[str, int, int], None]
@@ -352,9 +352,9 @@ def _report(
 def refuse_none(found: Placed) -> None:
     """Raise if no question is left to be asked."""
     if not found.questions:
-        named = next(iter(found.missing.values()))[0]
+        asked, named = number_of(len(found.unanswerable), "question"), next(iter(found.missing.values()))[0]
         raise InvalidArgument(
-            f"No label names a memory of its scope ({len(found.unanswerable):,} questions; {named!r} is not there). "
+            f"No label names a memory of its scope ({asked}; {named!r} is not there). "
             "Check the ids, and the scope with --scope or the key 'scope'."
         )
 

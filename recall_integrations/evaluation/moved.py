@@ -9,6 +9,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store.moving import Place, digest, held, identity
+from recall_integrations.text.shortening import number_of
 
 BY_RECALLS = schema.judged  # written by who only asks: it may have grown since
 
@@ -77,7 +78,7 @@ def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, di
             mine, theirs = digest(left, table, scope_id), digest(right, table, scope_id)
             count += mine.rows
             if mine != theirs and table is not BY_RECALLS:
-                rows = f"{mine.rows:,} rows and {theirs.rows:,}"
+                rows = f"{number_of(mine.rows, 'row')} and {theirs.rows:,}"
                 differences.append(f"{table.name} of scope {scope_id}: {rows}, not the same")
     return count
 

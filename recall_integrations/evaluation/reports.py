@@ -17,7 +17,7 @@ from rich.text import Text
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.evaluation import LABELS
-from recall_integrations.text.shortening import plain
+from recall_integrations.text.shortening import number_of, plain
 
 if TYPE_CHECKING:
     from recall_integrations.evaluation.comparison import Comparison
@@ -62,7 +62,7 @@ def of_evaluation(found: Evaluation) -> list[RenderableType]:
     """Return the parts that `recall eval` shows."""
     parts = _averages(found)
     ms = found.latency
-    parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {ms.recalls:,} recalls")
+    parts.append(f"Latency: p50 {ms.p50:.1f} ms, p95 {ms.p95:.1f} ms of {number_of(ms.recalls, 'recall')}")
     parts.append(f"Scores are off by {found.calibration_error:.3f} on the average (expected calibration error)")
     if found.judge != LABELS:
         parts.append(Text(f"Relevant is what {plain(found.judge, 60)} says of the hits"))
@@ -97,7 +97,7 @@ def left_out(found: Evaluation) -> list[str]:
 
 def _averages(found: Evaluation) -> list[RenderableType]:
     overall = next(iter(found.averages.values()))
-    table = compact_table(f"{found.questions:,} questions, k = {found.k}")
+    table = compact_table(f"{number_of(found.questions, 'question')}, k = {found.k}")
     for name in ("", "mean", "95 % interval"):
         table.add_column(name, justify="right" if name else "left")
     for name, one in overall.items():
@@ -128,7 +128,8 @@ def _worst(one: Worst) -> Text:
 
 def of_comparison(found: Comparison) -> list[RenderableType]:
     """Return the parts that `recall eval --against` shows below its own."""
-    table = compact_table(f"Minus the report before, on {found.questions:,} questions (95 % of a paired bootstrap)")
+    on = number_of(found.questions, "question")
+    table = compact_table(f"Minus the report before, on {on} (95 % of a paired bootstrap)")
     for name in ("figure", "change", "", "chance"):
         table.add_column(name, justify="left" if name == "figure" else "right")
     for name, one in found.changes.items():

@@ -16,6 +16,7 @@ from recall_integrations.learning.version import WEIGHT_MAX, WEIGHT_MIN, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.records import record
+from recall_integrations.text.shortening import number_of
 from recall_integrations.types.judged import RULES, Judged
 
 PLANS_LEVEL = 0.95  # probability of the interval of a plan, widened by the number of plans compared (Bonferroni)
@@ -103,7 +104,7 @@ def made(
     """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from."""
     usable = [one for one in judged if one.replay is not None and one.positive()]
     if len(usable) < least:
-        because = f"{len(usable)} recalls were judged helpful and replayed, {least} are needed"
+        because = f"judged helpful and replayed: {number_of(len(usable), 'recall')}, {least} are needed"
         return Made(version=None, because=because, too_few=True)
     found, gap, why = _steps(usable) if steps else ({}, None, "another ranker orders")
     plans = plans_for(usable, least=least)

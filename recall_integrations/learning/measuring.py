@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.records import record
+from recall_integrations.text.shortening import number_of
 from recall_integrations.types.judged import RULES, Gain, Judged, Order, place_worth
 
 DEPTH = 5  # depth of nDCG@5
@@ -219,7 +220,7 @@ def decided(judged: Sequence[Judged], tried: str, before: str, *, over: bool) ->
     if not over and count < ENOUGH:
         return Verdict(step=WAITING, because=f"on trial: {told(late)}")
     if count < LEAST:
-        return Verdict(step=WAITING, because=f"{count} recalls were judged, {LEAST} are needed")
+        return Verdict(step=WAITING, because=f"judged: {number_of(count, 'recall')}, {LEAST} are needed")
     if late.mean > 0 and late.low > -SLACK and floor.mean > 0 and floor.low > -SLACK:
         return Verdict(step=PROMOTED, because=f"better: {told(late)}")
     return Verdict(step=ROLLED_BACK, because=f"not better: {told(late)}")

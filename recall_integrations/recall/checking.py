@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import date, datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -129,6 +129,15 @@ def checked_zone(name: str | None) -> ZoneInfo | None:
         return ZoneInfo(name)
     except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
         raise InvalidArgument(f"Unknown time zone {name!r}. Use an IANA name such as 'Europe/Berlin'.") from e
+
+
+def day_end(text: str, zone: str) -> datetime | None:
+    """Return the last moment of a day in ISO 8601, so that what was said on it counts; `None` where it is no day."""
+    try:
+        day = date.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    return datetime.combine(day, time.max, tzinfo=checked_zone(zone))
 
 
 def checked_vector(vector: Any, dimensions: int) -> NDArray[np.float32]:

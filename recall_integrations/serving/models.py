@@ -18,6 +18,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
+from recall_integrations.recall.checking import day_end
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused
 from recall_integrations.serving.served import Limits
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
@@ -30,6 +31,8 @@ WHERE = f"The tenant: {SYNTAX} Or an object with `user_id`, `agent_id`, `namespa
 Time = Annotated[
     str, Field(description="ISO 8601 with an offset.", examples=["2026-03-01T12:00:00+00:00"], max_length=64)
 ]
+DAY = "ISO 8601: a time with an offset, or a day, which counts whole, in `timezone` or that of the settings."
+DayOrTime = Annotated[str, Field(description=DAY, examples=["2026-03-01"], max_length=64)]
 
 
 T = TypeVar("T")
@@ -120,7 +123,7 @@ class RecallAsked(Asked):
     window: WindowGiven | Literal[False] | None = Field(
         None, description="The time that is asked for, instead of what the query says; false: no dates are read."
     )
-    as_of: Time | None = Field(None, description="Where the query asks how things are, when; default `now`.")
+    as_of: DayOrTime | None = Field(None, description="Where the query asks how things are, when; default `now`.")
     time_budget_ms: FiniteFloat | None = Field(None, gt=0, description="The deadline, waiting for a place included.")
     tokens_max: int | None = Field(None, ge=1, description="Keep the texts together within so many tokens.")
     privacy: PRIVACY | None = Field(None, description="What is withheld; default the least that the server withholds.")
@@ -131,7 +134,7 @@ class RecallAsked(Asked):
     strict: bool = Field(False, description="An error where the default leaves something out and names it.")
 
     def arguments(self, limits: Limits) -> dict[str, Any]:
-        """Return the arguments of `QueryOptimizer.recall` without the scope, the privacy mode and the time budget."""
+        """Return the arguments of `QueryOptimizer.recall` without those that hang on the scope or on the caller."""
         as_given = ("query", "timezone", "tokens_max", "context", "query_vector", "score_min", "strict")
         return {
             **{name: getattr(self, name) for name in as_given},
@@ -139,7 +142,6 @@ class RecallAsked(Asked):
             "filters": filters_of(self.filters),
             "now": moment(self.now, "now"),
             "window": window_of(self.window),
-            "as_of": moment(self.as_of, "as_of"),
         }
 
 
@@ -153,14 +155,19 @@ def at_most(value: int, most: int, name: str) -> int:
     return value
 
 
-def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument) -> datetime | None:
+def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument, also: str = "") -> datetime | None:
     """Read a time; `None` stays `None`."""
     if text is None:
         return None
     found = iso(text)
     if found is None or found.tzinfo is None:
-        raise error(f"{name} must be a time with an offset, such as 2026-03-01T12:00:00+00:00.")
+        raise error(f"{name} must be {also}a time with an offset, such as 2026-03-01T12:00:00+00:00.")
     return found
+
+
+def day_or_moment(text: str | None, name: str, zone: str) -> datetime | None:
+    """Read a time, or a day, which is its last moment in a time zone; `None` stays `None`."""
+    return None if text is None else day_end(text, zone) or moment(text, name, also="a day, or ")
 
 
 def scope_of(given: str | ScopeParts | None) -> Scope | None:

@@ -1,4 +1,7 @@
-"""Shorten a long query to its beginning and its end: what is asked stands before what was pasted, or behind it."""
+"""Shorten a long query to its beginning and its end: what is asked stands before what was pasted, or behind it.
+
+And write texts and numbers for one line of a message.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,12 @@ def plain(text: str, limit: int | None = None) -> str:
     line = _SPACE.sub(" ", text)
     line = "".join("\ufffd" if c in _DIRECTIONS or unicodedata.category(c) in ("Cc", "Cs") else c for c in line).strip()
     return line if limit is None or len(line) <= limit else line[: limit - 1].rstrip() + "…"
+
+
+def number_of(count: int, what: str) -> str:
+    """Write a number of things: `1 scope`, `1,200 memories`."""
+    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
+    return f"{count:,} {what if count == 1 else several}"
 
 
 READ_CHARS_MAX = 3_000

@@ -83,6 +83,8 @@ async def test_every_argument_acts(client: httpx.AsyncClient) -> None:
     assert await values(client, slot="phone_number") == ["555-0202"]
     assert await values(client, slot="phone_number", history=True) == ["555-0101", "555-0202"]
     assert await values(client, slot="phone_number", as_of="2026-03-01T00:00:00Z") == ["555-0101"]
+    days = [await values(client, slot="phone_number", as_of=day) for day in ("2026-06-04", "2026-06-05")]
+    assert days == [["555-0101"], ["555-0202"]]
     assert await values(client, slot="nothing") == []
     assert await values(client, limit=1, skip=1) == ["555-0202"]
     assert (await client.get("/facts", params={"scope": "u1", "limit": 1})).json()["more"] is True
@@ -91,8 +93,8 @@ async def test_every_argument_acts(client: httpx.AsyncClient) -> None:
 
 @pytest.mark.parametrize(
     "wrong",
-    [{"as_of": "yesterday"}, {"as_of": "2026-01-01"}, {"limit": 0}, {"limit": 10**6}, {"skip": -1}, {"history": "x"},
-     {"scope": "a/b/c/d"}, {"privacy": "some"}, {"slot": ""}, {"slot": " "}],
+    [{"as_of": "yesterday"}, {"as_of": "2026-01-01T12:00"}, {"as_of": "2026-02-30"}, {"limit": 0}, {"limit": 10**6},
+     {"skip": -1}, {"history": "x"}, {"scope": "a/b/c/d"}, {"privacy": "some"}, {"slot": ""}, {"slot": " "}],
 )  # fmt: skip
 async def test_what_cannot_be_used_is_said(client: httpx.AsyncClient, wrong: dict[str, Any]) -> None:
     reply = await client.get("/facts", params={"scope": "u1", **wrong})
@@ -145,7 +147,9 @@ async def test_as_of_and_current_only_reach_the_recall(client: httpx.AsyncClient
         return [hit["id"] for hit in reply.json()["hits"]]
 
     assert (await ids(as_of="2026-03-01T00:00:00Z"))[0] == "m1"
+    assert [(await ids(as_of=day))[0] for day in ("2026-06-04", "2026-06-05")] == ["m1", "m2"]  # a day counts whole
+    assert (await ids(as_of="2026-06-04", timezone="America/New_York"))[0] == "m2"  # m2 is of 20:00 there
     assert "m1" in await ids()
     assert "m1" not in await ids(filters={"current_only": True})
-    assert (await client.post("/recall", json={"query": NUMBER, "as_of": "2026-03-01"})).status_code == 422
-    assert (await client.post("/recall", json={"query": NUMBER, "filters": {"current_only": "x"}})).status_code == 422
+    for wrong in ({"filters": {"current_only": "x"}}, {"as_of": "2026-03-01", "timezone": "Europe/Nowhere"}):
+        assert (await client.post("/recall", json={"query": NUMBER, **wrong})).status_code == 422

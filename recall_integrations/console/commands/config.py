@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.console.commands.shared import AS_JSON, CONFIG, line, number_of
+from recall_integrations.console.commands.shared import AS_JSON, CONFIG, line
 from recall_integrations.errors import ConfigError
+from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
     from recall_integrations.config.loading import Loaded, Value

@@ -19,13 +19,13 @@ from recall_integrations.console.commands.shared import (
     line,
     moment,
     named_progress,
-    number_of,
     opened,
     progress,
     steps,
 )
 from recall_integrations.console.opening import deferred_interrupt, nothing_left, rebuild
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
+from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
     from recall_integrations.console.importing import ImportReport
@@ -305,7 +305,7 @@ def _show_import(report: ImportReport) -> None:
     for bad in report.bad[:BAD_ROWS_SHOWN]:
         click.echo(f"Skipped line {bad.line}: {line(bad.problem)}", err=True)
     if len(report.bad) > BAD_ROWS_SHOWN:
-        click.echo(f"Skipped {len(report.bad) - BAD_ROWS_SHOWN:,} more lines.", err=True)
+        click.echo(f"Skipped {number_of(len(report.bad) - BAD_ROWS_SHOWN, 'more line')}.", err=True)
     click.echo(f"{_counts(report)}.")
 
 

@@ -13,12 +13,12 @@ from recall_integrations.console.commands.shared import (
     EMBEDDING,
     STORE,
     named_progress,
-    number_of,
     steps,
     tell,
 )
 from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, opens
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine

@@ -20,13 +20,13 @@ from recall_integrations.console.commands.shared import (
     line,
     moment,
     named_progress,
-    number_of,
     opened,
     seed_option,
 )
 from recall_integrations.console.opening import Opening, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 from recall_integrations.store.clock import utc_now
+from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
     from recall_integrations.evaluation.comparison import Comparison

@@ -7,10 +7,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import date, datetime, time
+from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -204,11 +203,9 @@ def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datet
     """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts."""
     if text is None:
         return None
-    try:
-        day = date.fromisoformat(text.strip())
-    except ValueError:
-        return moment(text, option, ", and no day")
-    return datetime.combine(day, time.max, tzinfo=ZoneInfo(zone))
+    from recall_integrations.recall.checking import day_end
+
+    return day_end(text, zone) or moment(text, option, ", and no day")
 
 
 def settings(path: str | None) -> RecallConfig:
@@ -239,12 +236,6 @@ def tell(as_json: bool, data: Mapping[str, Any], show: Callable[[Console], objec
         click.echo(as_data.dumps({"format": as_data.FORMAT, **data}))
     else:
         show(console())
-
-
-def number_of(count: int, what: str) -> str:
-    """Write a number of things: `1 scope`, `1,200 memories`."""
-    several = f"{what[:-1]}ies" if what.endswith("y") else f"{what}s"
-    return f"{count:,} {what if count == 1 else several}"
 
 
 line = plain  # puts a text of others on one line, without what would steer the terminal

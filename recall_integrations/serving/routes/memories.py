@@ -20,6 +20,7 @@ from recall_integrations.serving.models import (
     PRIVACY,
     WHERE,
     Asked,
+    DayOrTime,
     Listed,
     MemoryReply,
     Reader,
@@ -28,8 +29,8 @@ from recall_integrations.serving.models import (
     WhichScope,
     Writer,
     at_most,
+    day_or_moment,
     filters_of,
-    moment,
     problems,
     scope_of,
 )
@@ -230,7 +231,7 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
     async def facts(
         caller: Reader,
         scope: Where = None,
-        as_of: Annotated[Time | None, Query(description="What held then; default now.")] = None,
+        as_of: Annotated[DayOrTime | None, Query(description="What held then; default now.")] = None,
         subject: About = None,
         slot: Which = None,
         history: Annotated[bool, Query(description="What held before, and what will, too.")] = False,
@@ -240,7 +241,8 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
     ) -> Response:
         """List the facts of a scope: since when each holds, and which memories say so."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
-        when, most = moment(as_of, "as_of"), at_most(limit, served.limits.memories_max, "limit")
+        when = day_or_moment(as_of, "as_of", served.optimizer.config_of(where).timezone)
+        most = at_most(limit, served.limits.memories_max, "limit")
         at = utc_now() if when is None else when
 
         def read() -> dict[str, Any]:

@@ -9,7 +9,16 @@ from fastapi import APIRouter, Response
 from recall_integrations.delivery.as_data import result_data
 from recall_integrations.delivery.travel import packed_marks, packed_record
 from recall_integrations.errors import RecallError
-from recall_integrations.serving.models import Budget, Reader, RecallAsked, RecallReply, Reply, problems, scope_of
+from recall_integrations.serving.models import (
+    Budget,
+    Reader,
+    RecallAsked,
+    RecallReply,
+    Reply,
+    day_or_moment,
+    problems,
+    scope_of,
+)
 from recall_integrations.serving.problems import Refused, problem_of, status_of
 from recall_integrations.serving.routes.health import AboutReply, about_of
 from recall_integrations.serving.served import Served
@@ -58,8 +67,9 @@ class Run:
             raise Refused(422, "INVALID_SCOPE", "Give `scope`, or some `scopes`, and not both.")
         else:
             self.arguments["scopes"] = self.scopes = [caller.where(scope_of(one)) for one in asked.scopes]
-        usual_ms = served.optimizer.config_of(self.scopes[0]).limits.time_budget_ms
-        self.budget = Budget(asked.time_budget_ms, usual_ms, served.limits)
+        config = served.optimizer.config_of(self.scopes[0])
+        self.arguments["as_of"] = day_or_moment(asked.as_of, "as_of", asked.timezone or config.timezone)
+        self.budget = Budget(asked.time_budget_ms, config.limits.time_budget_ms, served.limits)
 
     def data(self, result: RecallResult) -> dict[str, Any]:
         return result_data(result, self.scopes[0], self.asked.k, highlights=self.asked.highlights)

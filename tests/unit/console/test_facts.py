@@ -116,6 +116,11 @@ def test_what_cannot_be_used_is_said(store: Path, recall: Recall, wrong: list[st
     assert result.stderr.startswith("Error: ")
 
 
+def test_a_day_in_an_unknown_time_zone_is_said(store: Path, recall: Recall) -> None:
+    result = recall("search", store, "phone", "--as-of", "2026-03-01", "--timezone", "Europe/Nowhere")
+    assert (result.exit_code, result.stderr.splitlines()[0][:24]) == (1, "Error: Unknown time zone")
+
+
 def test_no_facts_are_no_error(store: Path, recall: Recall) -> None:
     assert rows(recall("facts", store, "--scope", "u1", "--about", "Sam"))[0].startswith("No facts are known")
 

@@ -124,7 +124,9 @@ def test_a_run_says_of_each_scope_why(store: Path, recall: Recall) -> None:
     steps = json.loads(ok(recall("learn", store, "run", "--force", "--json")))["steps"]
     assert [(s["scope"], s["step"], s["version"]) for s in steps] == [("u1/-/-", "skipped", None)]
     assert "30 are needed" in steps[0]["because"]
-    assert "u1/-/- not now - 1 1 recalls were judged" in ok(recall("learn", store, "run", "--scope", "u1"))
+    assert "u1/-/- not now - 1 judged helpful and replayed: 1 recall, 30" in ok(
+        recall("learn", store, "run", "--scope", "u1")
+    )
 
 
 def test_a_version_is_promoted_and_taken_back_by_the_commands_that_are_shown(versions: Path, recall: Recall) -> None:

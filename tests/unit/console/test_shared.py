@@ -67,8 +67,3 @@ def test_how_many_hits_is_said_with_one_dash_or_two() -> None:
 def test_long_commands_can_be_quiet() -> None:
     for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval"):
         assert any("--quiet" in option.opts for option in main.commands[name].params), name
-
-
-def test_one_thing_is_no_several() -> None:
-    assert [shared.number_of(n, "scope") for n in (0, 1, 1_200)] == ["0 scopes", "1 scope", "1,200 scopes"]
-    assert [shared.number_of(n, "memory") for n in (1, 2)] == ["1 memory", "2 memories"]

@@ -11,7 +11,7 @@ from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.query import parser as parsing
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import LONG, QueryParser
-from recall_integrations.text.shortening import BETWEEN, READ_CHARS_MAX, shortened
+from recall_integrations.text.shortening import BETWEEN, READ_CHARS_MAX, number_of, shortened
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())
@@ -82,3 +82,8 @@ def test_a_strict_recall_takes_a_long_query(store: MemoryStore) -> None:
     assert LONG in ASKED_FOR
     assert [d.reason for d in result.degraded] == [LONG]
     assert [h.memory.text for h in result.hits] == ["Ann likes tea"]
+
+
+def test_one_thing_is_no_several() -> None:
+    assert [number_of(n, "scope") for n in (0, 1, 1_200)] == ["0 scopes", "1 scope", "1,200 scopes"]
+    assert [number_of(n, "memory") for n in (1, 2)] == ["1 memory", "2 memories"]

@@ -128,7 +128,7 @@ def test_the_command(directory: Path, tmp_path: Path) -> None:
     assert run(directory, "--json", str(before)).exit_code == 0
     done = run(directory, "--against", str(before))
     assert done.exit_code == 0, done.output
-    assert "Minus the report before, on 1 questions" in done.output
+    assert "Minus the report before, on 1 question (" in done.output
     assert json.loads(run(directory, "--against", str(before), "--json", "-").stdout)["against"]["moved"] == 0
 
 
