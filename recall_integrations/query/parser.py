@@ -251,10 +251,13 @@ def _corrections(found: Findings) -> tuple[Correction, ...]:
     def corrected() -> tuple[Correction, ...]:
         strange = unknown(found.text, open_tokens, known.frequency, is_name)
         speller = known.speller() if strange else None  # its vocabulary is read for the first strange word
-        return none if speller is None else speller.corrections(found.text, strange, is_name=is_name)
+        if speller is None:
+            return none
+        return speller.corrections(found.text, strange, is_name=is_name, english=english)
 
+    english = found.language == ENGLISH
     corrections = found.guard("parse.spelling", corrected, none)
-    return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
+    return corrections if english else tuple(filter(_is_slip, corrections))
 
 
 def _is_slip(correction: Correction) -> bool:

@@ -1,6 +1,9 @@
 """Correct typos in a query: an unknown word is *also* read as a close one that the scope's memories use.
 
-Correct words are left alone even if the scope never used them. A language model, if given, confirms or rejects.
+    "kestaurant" ─▶ "restaurant": a memory says it       "appointmnet" ─▶ "appointment": no memory says either
+
+Correct words are left alone even if the scope never used them. Of an English word that no memory uses, one slip is
+mended, for the vector of "appointmnet" is that of its pieces, which is far from what is meant.
 """
 
 from __future__ import annotations
@@ -8,7 +11,7 @@ from __future__ import annotations
 import re
 import threading
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache, partial
 from itertools import groupby, pairwise
 from typing import NamedTuple
@@ -42,20 +45,23 @@ _TOKEN = regex(rf'"([^"\\]{{{LETTERS_MIN},}})":[0-9]')  # of the vocabulary, but
 
 
 @cache
-def lexicon() -> frozenset[str]:
-    """Return correctly written words of four letters and more, and irregular verbs. Read once, 20 ms."""
+def lexicon() -> dict[str, int]:
+    """Map correctly written words of four letters and more, and irregular verbs, to their rank, the commonest first.
+
+    Read once, 20 ms.
+    """
     text = (BUNDLED / "tokenizer.json").read_text(encoding="utf-8")
     # Read as JSON, it would take up ten megabytes for a moment, which the process keeps.
-    words = {token for token in _TOKEN.findall(text, text.index('"vocab":')) if token.isalpha()}
-    verbs = {word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN}
-    # Copied, or they would hold the memory around them; as a set first, for one that grows takes twice the room.
-    return frozenset(set("\n".join(words | verbs).split("\n")))
+    words = [token for token in _TOKEN.findall(text, text.index('"vocab":')) if token.isalpha()]
+    verbs = [word for word in (*IRREGULAR, *IRREGULAR.values()) if len(word) >= CANDIDATE_LETTERS_MIN]
+    # Copied, or they would hold the memory around them.
+    return {word: rank for rank, word in enumerate("\n".join(dict.fromkeys((*words, *verbs))).split("\n"))}
 
 
 @cache
 def spellings() -> dict[str, tuple[str, ...]]:
     """Map each stem to the lexicon's and ordinary words with it; stems that are their only word are left out."""
-    words = sorted(lexicon() | {w for w in ORDINARY_WORDS if len(w) >= LETTERS_MIN and w.isalpha()})
+    words = sorted(lexicon().keys() | {w for w in ORDINARY_WORDS if len(w) >= LETTERS_MIN and w.isalpha()})
     found: defaultdict[str, list[str]] = defaultdict(list)
     for root, word in zip(stemmed(words), words, strict=True):
         found[root].append(word)
@@ -78,6 +84,7 @@ THRESHOLD = 0.80  # least similarity of a correction, as `query.spelling_thresho
 SLIP = 0.75  # edits that a slip of the fingers counts as
 LETTERS_MAX = 40
 CLOSE_MAX = 16  # matches returned at most
+MEANT_LETTERS_MIN, MEANT_SIMILARITY = 6, 0.9  # of a word of the lexicon that no memory holds
 
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair in ((a, b), (b, a)))
@@ -171,23 +178,42 @@ class Vocabulary:
         for typed in dict.fromkeys((word, own)):
             if not CANDIDATE_LETTERS_MIN <= len(typed) <= LETTERS_MAX:
                 continue
-            for spelling, root, likeness in self._near(typed, threshold):
+            for spelling, root, likeness in _close(self._buckets, typed, edits_max(len(typed)), threshold):
                 frequency = self._frequencies.get(root, 0)
                 if frequency > 0 and root != own and (root not in best or likeness > best[root].similarity):
                     best[root] = Match(root, likeness, frequency, spelling)
         return sorted(best.values(), key=lambda m: (-m.similarity, -m.frequency, m.stem))[:CLOSE_MAX]
 
-    def _near(self, typed: str, threshold: float) -> list[tuple[str, str, float]]:
-        edits = edits_max(len(typed))
-        signature = _signatures([typed])[0]
-        entries: list[list[str]] = []
-        for differ in range(-edits, edits + 1):
-            bucket = self._buckets.get(len(typed) + differ)
-            if bucket is not None:
-                # Letters put in or left out change one bit; as many edits as the lengths differ are of that kind.
-                entries += bucket.within(signature, 2 * edits - abs(differ))
-        near = alike(typed, [spelling for spelling, _ in entries], edits, threshold)
-        return [(entries[i][0], entries[i][1], likeness) for i, likeness in near]
+
+def _close(buckets: Mapping[int, _Bucket], typed: str, edits: int, threshold: float) -> list[tuple[str, str, float]]:
+    """Return the spellings within some edits that reach the threshold, with their stems and similarities."""
+    signature = _signatures([typed])[0]
+    entries: list[list[str]] = []
+    for differ in range(-edits, edits + 1):
+        bucket = buckets.get(len(typed) + differ)
+        if bucket is not None:
+            # Letters put in or left out change one bit; as many edits as the lengths differ are of that kind.
+            entries += bucket.within(signature, 2 * edits - abs(differ))
+    near = alike(typed, [spelling for spelling, _ in entries], edits, threshold)
+    return [(entries[i][0], entries[i][1], likeness) for i, likeness in near]
+
+
+@cache
+def _lexicon_by_length() -> dict[int, _Bucket]:
+    """Return the lexicon as buckets."""
+    buckets: defaultdict[int, _Bucket] = defaultdict(_Bucket)
+    for length, words in groupby(sorted(lexicon(), key=len), len):
+        buckets[length].extend([(word, word) for word in words])
+    return dict(buckets)
+
+
+def meant(word: str) -> Match | None:
+    """Return the commonest word of the lexicon that one slip made into a long word that nobody knows."""
+    if not MEANT_LETTERS_MIN <= len(word) <= LETTERS_MAX:
+        return None
+    near = [one for one, _, _ in _close(_lexicon_by_length(), word, 1, MEANT_SIMILARITY)]
+    found = min(near, key=lexicon().__getitem__, default=None)
+    return None if found is None else Match(stem(found), similarity(word, found), 0, found)
 
 
 def alike(word: str, texts: Sequence[str], edits: int, threshold: float) -> list[tuple[int, float]]:
@@ -286,14 +312,18 @@ class Speller:
         self.vocabulary, self._threshold = vocabulary, threshold
 
     def corrections(
-        self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None
+        self, text: str, tokens: Sequence[Token], *, is_name: IsName | None = None, english: bool = True
     ) -> tuple[Correction, ...]:
-        """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up."""
+        """Return second readings of a query's words, in order, one a word; the first 16 unknown words are looked up.
+
+        `english`: the query is English, so that a slip in a word that no memory holds is one of an English word.
+        """
         found: dict[str, Correction] = {}
         for token in unknown(text, tokens, self.vocabulary.frequency, is_name):
             written = _as_written(text, token)
             capital, first = written[:1].isupper(), _begins_sentence(text, token.start)
-            best = self._best(token.word, partial(_allowed, is_name=is_name, capital=capital, first=first))
+            allowed = partial(_allowed, is_name=is_name, capital=capital, first=first)
+            best = self._best(token.word, allowed, english=english and not capital)
             if best is None:
                 continue
             found[token.word] = Correction(
@@ -306,9 +336,11 @@ class Speller:
             )
         return tuple(found.values())
 
-    def _best(self, word: str, allowed: Callable[[Match], bool]) -> Match | None:
-        close = (worded(word, match) for match in self.vocabulary.close_to(word, threshold=self._threshold))
-        best = next((match for match in close if allowed(match)), None)
+    def _best(self, word: str, allowed: Callable[[Match], bool], *, english: bool) -> Match | None:
+        close = self.vocabulary.close_to(word, threshold=self._threshold)
+        if not close:
+            return meant(word) if english else None
+        best = next((match for match in (worded(word, one) for one in close) if allowed(match)), None)
         if best is None:
             return None
         # A stop word may be at least as close: "wtih" is "with", not "width".

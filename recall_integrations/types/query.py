@@ -169,7 +169,7 @@ class Correction:
     correction: str  # the stem to look for as well
     spelling: str  # of that stem; the closest one to the word
     similarity: float  # of word and spelling, in [threshold, 1]
-    frequency: int  # number of memories of the scope that hold `correction`
+    frequency: int  # number of memories of the scope that hold `correction`; 0 = a word of the lexicon
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -149,6 +149,23 @@ def test_a_repeated_word_is_corrected_once_and_many_are_bounded() -> None:
     assert 0 < len(read(" ".join(words), speller())) <= 16
 
 
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("appointmnet", "appoint"), ("sceince", "scienc"), ("dictionry", "dictionari"), ("mesage", "messag")],
+)
+def test_a_slip_in_a_word_that_no_memory_holds_is_mended_in_english(typed: str, meant: str) -> None:
+    found = speller("kettle").corrections(typed, tokenize(typed))
+    assert [(c.word, c.correction, c.frequency) for c in found] == [(typed, meant, 0)]
+    assert speller("kettle").corrections(typed, tokenize(typed), english=False) == ()
+    assert read(typed.title(), speller("kettle")) == {}  # it may be a name
+
+
+def test_a_word_of_the_memories_comes_before_one_of_the_lexicon() -> None:
+    assert read("appointmant", speller("appointments")) == {"appointmant": "appoint"}
+    assert [c.frequency for c in speller("appointments").corrections("appointmant", tokenize("appointmant"))] == [2]
+    assert read("zqvumm hapoy", speller("kettle")) == {}  # nothing is near, or it is too short
+
+
 # --- which word is chosen ------------------------------------------------------------------------------------------
 
 
@@ -163,7 +180,8 @@ def test_similarity_comes_before_frequency_and_frequency_before_the_word() -> No
 def test_the_threshold_holds() -> None:
     likeness = similarity("restarant", "restaurant")
     assert read("restarant", speller(threshold=likeness)) == {"restarant": "restaur"}
-    assert read("restarant", speller(threshold=likeness + 1e-6)) == {}
+    above = speller(threshold=likeness + 1e-6).corrections("restarant", tokenize("restarant"), english=False)
+    assert above == ()
 
 
 def test_similarity_by_hand() -> None:
@@ -197,7 +215,7 @@ def test_stems_with_digits_are_nobodys_correction() -> None:
 
 def test_the_lexicon_holds_words_and_no_pieces() -> None:
     words = lexicon()
-    assert {"restaurant", "thought", "london"} <= words and "restarant" not in words
+    assert {"restaurant", "thought", "london"} <= words.keys() and "restarant" not in words
     assert all(w.isalpha() and len(w) >= 3 for w in words)
     assert is_known("tomatoes") and is_known("redesigned") and not is_known("breedss") and not is_known("emotiond")
 
