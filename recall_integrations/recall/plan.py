@@ -85,7 +85,7 @@ class Plan(Stage):
             if not self.filters_read(view, request, turn.deadline.child(turn.deadline.remaining_ms() * READING_SHARE)):
                 late = Degradation(stage="filters", reason=TIMEOUT, detail=READING)
                 return changed(state, parsed=parsed, planned=plan, loading=True).degraded_by(late)
-            allowed = self._store.filter_mask(view, request.filters, request.now)
+            allowed = self._store.filter_mask(view, request.filters, request.now, request.as_of)
             notes = tuple(self._notes(view, allowed, request))
         limit = max(self._config.planner.arm_limit, request.k)
         decided = asked_for(parsed, plan, session, view, allowed, limit)
@@ -107,7 +107,7 @@ class Plan(Stage):
         """Say whether the columns of the filters are in memory. If not, a thread reads them for a later recall."""
         if self._store.filters_ready(view, request.filters):
             return True
-        reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now)
+        reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now, request.as_of)
         with self._waiting():
             if not deadline.wait_for(reading):
                 return False

@@ -221,7 +221,7 @@ class Filtering:
         """Values of the memories by key."""
         return self._index
 
-    def mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
+    def mask(self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime) -> Mask | None:
         """Return the mask of rows that meet every condition, or `None` if there is no condition."""
         if not filters:
             return None
@@ -238,7 +238,7 @@ class Filtering:
         if filters.entities:
             mask &= self._by_entities(view, filters)
         if filters.current_only and (facts := self._facts(view)) is not None:
-            mask[view.rows_of(facts.past(now))] = False
+            mask[view.rows_of(facts.past(as_of))] = False
         return mask
 
     def ready(self, view: ScopeView, filters: Filters) -> bool:

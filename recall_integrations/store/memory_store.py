@@ -28,6 +28,7 @@ from recall_integrations.collector import paused
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, VectorsAway, VectorsRefused
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
+from recall_integrations.text.shortening import number_of
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
@@ -279,7 +280,7 @@ class MemoryStore:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._parts.closed else f"{len(self._parts.scopes)} scopes"
+        state = "closed" if self._parts.closed else number_of(len(self._parts.scopes), "scope")
         return f"MemoryStore({self._parts.directory.name!r}, {state})"
 
     @property
@@ -732,9 +733,11 @@ class MemoryStore:
             return scope_id not in self._unspelled
         return self.speller(scope_id) is not None
 
-    def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
-        """Return the mask of rows that meet the filters, or `None` for all."""
-        return self._reader.filter_mask(view, filters, now)
+    def filter_mask(
+        self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime | None = None
+    ) -> Mask | None:
+        """Return the mask of rows that meet the filters, or `None` for all; `current_only` asks what holds `as_of`."""
+        return self._reader.filter_mask(view, filters, now, as_of)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
         """Say whether the data for `filter_mask` is in memory, or soon: a large scope may have to be read first."""

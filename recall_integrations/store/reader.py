@@ -93,11 +93,13 @@ class Reader:
         self._languages.clear()
         self.let_go()
 
-    def filter_mask(self, view: ScopeView, filters: Filters, now: datetime) -> Mask | None:
+    def filter_mask(
+        self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime | None = None
+    ) -> Mask | None:
         if not filters:
             return None
         with self._parts.errors():
-            return self.filtering.mask(view, filters, now)
+            return self.filtering.mask(view, filters, now, as_of or now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
         return not filters or self.filtering.ready(view, filters)

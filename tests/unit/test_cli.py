@@ -306,7 +306,7 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
 
 def test_the_doctor_names_what_it_checked_and_mends(store: Path, recall: Recall) -> None:
     clean = recall("doctor", store)
-    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 16 and "Clean. 16 checks" in clean.stdout
+    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 17 and "Clean. 17 checks" in clean.stdout
     with closing(sqlite3.connect(store / "recall.db")) as connection:
         connection.execute("DELETE FROM words WHERE num = 1")
         connection.commit()
@@ -314,7 +314,7 @@ def test_the_doctor_names_what_it_checked_and_mends(store: Path, recall: Recall)
     said = json.loads(found.stdout)
     assert found.exit_code == 1 and not said["clean"] and said["format"] == 1
     assert [c["name"] for c in said["checks"] if c["state"] == "problem"] == ["words"]
-    assert "`--repair` writes all anew" in recall("doctor", store).stdout
+    assert "`--repair` writes them anew" in recall("doctor", store).stdout
     mended = recall("doctor", store, "--repair")
     assert mended.exit_code == 0 and "mended" in mended.stdout
     assert recall("doctor", store).exit_code == 0
