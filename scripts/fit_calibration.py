@@ -11,7 +11,8 @@ questions of whole sets asked of another scope.
 
 Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
 of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
-set or kind. `--write` fits on all and puts it into FILE.
+set or kind. `--write` fits on all and puts it into FILE. The model of a sole candidate is fitted to stores of one
+memory: one that answers, and `WRONG` that do not; `--sole` fits and judges it alone.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import pickle
 import random
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
@@ -55,7 +56,7 @@ from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.everyday.embeddings import BUNDLED, E5, embedding_of
 from benchmarks.everyday.figures import KEPT, SCORE_MIN, is_small_talk
 from benchmarks.everyday.stores import SIZES, size_of
-from benchmarks.shared.calibrating import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fitted
+from benchmarks.shared.calibrating import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fit_sole, fitted
 from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.errors import InvalidArgument
@@ -65,6 +66,7 @@ from recall_integrations.ranking.calibration import (
     Calibration,
     K,
     from_json,
+    hit_inputs,
     unknown_share,
     within,
 )
@@ -96,6 +98,7 @@ EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count be
 MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
+WRONG = 2  # memories that do not answer, each the only one of a store, for one that does
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,6 +177,29 @@ def small_recalls(stores: Iterable[SmallStore], embedding: object = None) -> lis
                         own = part == 0 and wanted is not small
                         chat = is_small_talk(wanted.category)
                         asked.append(Asked(dataset=whole.dataset, group=whole.group, own=own, talk=chat, **made))
+    return asked
+
+
+def sole_recalls(stores: Iterable[SmallStore], embedding: object = None) -> list[Asked]:
+    """Each question, asked of a store with one memory that answers it, and of `WRONG` with one that does not."""
+    asked: list[Asked] = []
+    with MemoryStore.open(embedding=embedding) as store, closing(Asking(store)) as asking:
+        for whole in stores:
+            for number, wanted in enumerate(whole.asked):
+                rng = random.Random(f"{whole.group}/{number}")
+                sides = [[m for m in whole.memories if (m.id in wanted.relevant) == right] for right in (True, False)]
+                chosen = [
+                    own
+                    for side, most in zip(sides, (1, WRONG), strict=True)
+                    for own in rng.sample(side, min(most, len(side)))
+                ]
+                for memory in chosen:
+                    scope = Scope(user_id=f"{whole.dataset}/{whole.part}/{whole.group}/{number}/{memory.id}")
+                    store.remember(memory, scope=scope)
+                    made = asking(wanted.text, scope, wanted.now, wanted.relevant)
+                    if made is not None:
+                        chat = is_small_talk(wanted.category)
+                        asked.append(Asked(dataset=whole.dataset, group=whole.group, own=True, talk=chat, **made))
     return asked
 
 
@@ -336,11 +362,12 @@ def _layered(x: Doubles, y: Bools, weight: Doubles, names: tuple[str, ...], seed
     )
 
 
-def fit(some: Sequence[Asked], about: dict[str, Any], hits: Fitting = layered) -> Calibration:
+def fit(some: Sequence[Asked], sole: Logistic, about: dict[str, Any], hits: Fitting = layered) -> Calibration:
     """A calibration of the fixed weights."""
     ranker = FixedWeights()
     return fit_calibration(
         weighed(some),
+        sole=sole,
         ranker=ranker.name,
         ranker_version=ranker.version,
         version=f"{ranker.name}-{date.today():%Y%m%d}",
@@ -371,11 +398,11 @@ def said(some: Sequence[Asked], calibration: Calibration) -> list[Said]:
     return found
 
 
-def left_out(some: Sequence[Asked], out: Callable[[Asked], object], hits: Fitting) -> list[Said]:
+def left_out(some: Sequence[Asked], out: Callable[[Asked], object], sole: Logistic, hits: Fitting) -> list[Said]:
     """Of each recall of `some`, by a calibration of those of FREE and everyday for which `out` gives something else."""
     found: list[Said] = []
     for value in dict.fromkeys(out(a) for a in some):
-        calibration = fit([a for a in some if out(a) != value and a.dataset not in JUDGED], {}, hits)
+        calibration = fit([a for a in some if out(a) != value and a.dataset not in JUDGED], sole, {}, hits)
         found += said([a for a in some if out(a) == value], calibration)
     return found
 
@@ -449,13 +476,62 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
         some += small_recalls(of_small(given.data, name))
     some += small_recalls(of_scenes(SCENES))
     if E5 in given.embedding:
-        embedding = embedding_of(E5)
-        shared = embedding if given.cache is None else CachedEmbedding(embedding, given.cache)
+        shared = e5(given.cache)
         some += [replace(a, dataset=f"{a.dataset} ({E5})") for a in small_recalls(of_everyday(given.data), shared)]
     some += recalls(given.data, [*FREE, *JUDGED])
     if given.keep is not None:
         given.keep.write_bytes(pickle.dumps(some))
     return some
+
+
+def soles(given: argparse.Namespace) -> list[Asked]:
+    """The recalls of stores with one memory, by each embedding."""
+    some = [*sole_recalls(of_everyday(given.data)), *sole_recalls(of_taught())]
+    if E5 in given.embedding:
+        some += [
+            replace(a, dataset=f"{a.dataset} ({E5})") for a in sole_recalls(of_everyday(given.data), e5(given.cache))
+        ]
+    return some
+
+
+def e5(cache: Path | None) -> object:
+    """The embedding, with its vectors kept in a folder."""
+    return embedding_of(E5) if cache is None else CachedEmbedding(embedding_of(E5), cache)
+
+
+def sole_of(some: Sequence[Asked]) -> Logistic:
+    """Fit the model of a sole candidate, so that each set counts the same."""
+    sizes = Counter(a.dataset for a in some)
+    return fit_sole([replace(a.final, weight=1_000 / sizes[a.dataset]) for a in some])
+
+
+def judged_soles(some: Sequence[Asked], folds: Callable[[Asked], object]) -> None:
+    """Print what the model of a sole candidate does for scopes that it has not seen."""
+    rows: dict[str, list[tuple[float, bool]]] = defaultdict(list)
+    for value in dict.fromkeys(map(folds, some)):
+        model = sole_of([a for a in some if folds(a) != value])
+        for a in some:
+            if folds(a) == value:
+                inputs = hit_inputs(a.final.features, a.final.scores, a.final.order, a.final.unknown)
+                score = 1 / (1 + math.exp(-model.logit(inputs[0])))
+                rows[a.dataset].append((score, bool(a.final.relevant[0])))
+    print("\nSole candidates, left out: a fold of scopes")
+    for name, own in rows.items():
+        right, wrong = ([score >= SCORE_MIN for score, hit in own if hit == side] for side in (True, False))
+        scores, hits = (np.asarray(values) for values in zip(*own, strict=True))
+        print(f"  {name:28} {len(own):5} at {SCORE_MIN}: kept {np.mean(right):.3f}, false {np.mean(wrong):.3f}; "
+              f"ECE {ece(scores, hits):.3f}")  # fmt: skip
+
+
+def write(path: Path, calibration: Calibration) -> None:
+    """Put a calibration into a file beside those of other rankers."""
+    try:
+        there = from_json(path.read_text(encoding="utf-8"), str(path))
+    except (OSError, InvalidArgument) as e:  # absent, or of another format
+        print(f"{path} is written anew: {e}")
+        there = {}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(to_json({**there, calibration.ranker: calibration}), encoding="utf-8")
 
 
 def main() -> None:
@@ -468,17 +544,26 @@ def main() -> None:
     arguments.add_argument("--plain", action="store_true", help="without a hidden layer")
     arguments.add_argument("--sets", action="store_true", help="also leave out whole sets")
     arguments.add_argument("--write", type=Path, help="fit on all of FREE and everyday, and put it into this file")
+    arguments.add_argument("--sole", action="store_true", help="only the model of a sole candidate")
     given = arguments.parse_args()
-    some = gathered(given)
+    alone = soles(given)
+    some = [] if given.sole else gathered(given)
     hits = fitted if given.plain else layered
-    groups = sorted({a.group for a in some})
+    groups = sorted({a.group for a in (*some, *alone)})
     random.Random(1).shuffle(groups)
     fold = {group: i % FOLDS for i, group in enumerate(groups)}
-    figures = show(left_out(some, lambda a: fold[a.group], hits), f"Left out: a fold of scopes in {FOLDS}")
+    judged_soles(alone, lambda a: fold[a.group])
+    sole = sole_of(alone)
+    if given.sole:
+        shipped = Calibration.load(FixedWeights().name)
+        if given.write and shipped is not None:
+            write(given.write, replace(shipped, sole=sole))
+        return
+    figures = show(left_out(some, lambda a: fold[a.group], sole, hits), f"Left out: a fold of scopes in {FOLDS}")
     if given.sets:
         kinds = {**FREE, **JUDGED}
         show(
-            left_out(some, lambda a: kinds.get(a.dataset, a.dataset.split(" (")[0]), hits),
+            left_out(some, lambda a: kinds.get(a.dataset, a.dataset.split(" (")[0]), sole, hits),
             "Left out: a set of everyday, or a kind",
         )
     if given.write:
@@ -491,14 +576,7 @@ def main() -> None:
             "figures": figures,
             "fitted_by": "scripts/fit_calibration.py DATA --write FILE",
         }
-        calibration = fit([a for a in some if a.dataset not in JUDGED], about, hits)
-        try:
-            there = from_json(given.write.read_text(encoding="utf-8"), str(given.write))
-        except (OSError, InvalidArgument) as e:  # absent, or of another format
-            print(f"{given.write} is written anew: {e}")
-            there = {}
-        given.write.parent.mkdir(parents=True, exist_ok=True)
-        given.write.write_text(to_json({**there, calibration.ranker: calibration}), encoding="utf-8")
+        write(given.write, fit([a for a in some if a.dataset not in JUDGED], sole, about, hits))
 
 
 if __name__ == "__main__":

@@ -31,6 +31,7 @@ def calibration_data(calibration: Calibration) -> dict[str, Any]:
         "about": dict(calibration.about),
         "confidence": {**logistic_data(calibration.result), "per_k": [round(v, 5) for v in calibration.per_k]},
         "hit": logistic_data(calibration.hit),
+        "sole": logistic_data(calibration.sole),
     }
 
 

@@ -56,16 +56,26 @@ class JudgedOutcome:
     weight: float
 
 
+def fit_sole(outcomes: Sequence[Outcome]) -> Logistic:
+    """Fit the model of a sole candidate."""
+    some = [o for o in outcomes if o.features.size == 1]
+    if not some:
+        raise InvalidArgument("No query has a sole candidate, so there is nothing to calibrate that of.")
+    x = np.concatenate([hit_inputs(o.features, o.scores, o.order, o.unknown) for o in some])
+    return fitted(x, np.asarray([o.relevant[0] for o in some]), np.asarray([o.weight for o in some]), tuple(HIT))
+
+
 def fit_calibration(
     outcomes: Sequence[Outcome],
     *,
+    sole: Logistic,
     ranker: str,
     ranker_version: str,
     version: str,
     about: Mapping[str, Any],
     hits: Fitting | None = None,
 ) -> Calibration:
-    """Fit both models. Outcomes without candidates teach nothing."""
+    """Fit the models of results and hits. Outcomes without candidates teach nothing."""
     some = [o for o in outcomes if o.features.size]
     if not some:
         raise InvalidArgument("No query has candidates, so there is nothing to calibrate.")
@@ -90,6 +100,7 @@ def fit_calibration(
         result=result,
         per_k=_per_k(logits, found, weight),
         hit=fit_hits(np.concatenate(rows), np.concatenate(labels), np.concatenate(weights), tuple(HIT)),
+        sole=sole,
         about=about,
     )
 

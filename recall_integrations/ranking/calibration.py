@@ -9,7 +9,8 @@ version of one ranker and adds two models over evidence that holds across querie
 - **probability** of each candidate: whether this memory answers, whatever the others do. A logistic model with a hidden
   layer: `logit p = bias + Σ weight · input + Σ out · tanh(into · input + bias)`, inputs of `HIT`. What a word of the
   query that nothing stands for is worth depends on how many memories there are, and on the embedding: the hidden layer
-  holds that. It looks at the best `BEST` candidates; of those behind, the odds fall with the score.
+  holds that. It looks at the best `BEST` candidates; of those behind, the odds fall with the score. A sole candidate,
+  of a scope with one memory or behind a narrow filter, has no other to stand out from: it has a model of its own.
 
 Every input is clipped to the range that was seen in fitting, so that a scope unlike any other cannot push a
 probability to an extreme. The probabilities are then sorted along the order the candidates are returned in
@@ -115,7 +116,8 @@ class Calibration:
     version: str  # of these weights; part of the cache key
     result: Logistic  # over the inputs of `RESULT`
     per_k: tuple[float, float]  # `a`, at least 0, and `b`, at most 0
-    hit: Logistic  # over the inputs of `HIT`
+    hit: Logistic  # hit, sole: over the inputs of `HIT`
+    sole: Logistic  # of the only candidate
     about: Mapping[str, Any]  # what it was fitted on; kept as it is
 
     @classmethod
@@ -132,6 +134,8 @@ class Calibration:
         """Compute the probability that at least one of the `k` best candidates is relevant; 0 without candidates."""
         if not features.size or k < 1:
             return 0.0
+        if features.size == 1:
+            return float(self.probabilities(features, ranking, None, unknown)[0])
         logit = self.result.logit(result_inputs(features, ranking.scores, unknown))
         return _probability(logit + self._gain(min(k, features.size)))
 
@@ -149,7 +153,8 @@ class Calibration:
         ranked = (-scores).argsort(kind="stable")
         falling = scores[ranked].astype(np.float64)
         z = falling - falling[min(size, BEST) - 1]
-        best = np.sort(self.hit.logits(hit_inputs(features, scores, ranked, unknown)))[::-1]
+        model = self.sole if size == 1 else self.hit
+        best = np.sort(model.logits(hit_inputs(features, scores, ranked, unknown)))[::-1]
         z += best[-1]
         z[:BEST] = best
         out = np.empty(size, dtype=np.float32)
@@ -280,6 +285,7 @@ def _calibration(ranker: str, kept: Mapping[str, Any], where: str) -> Calibratio
             result=Logistic.from_dict(kept["confidence"], RESULT),
             per_k=_per_k(kept["confidence"]["per_k"]),
             hit=Logistic.from_dict(kept["hit"], HIT),
+            sole=Logistic.from_dict(kept["sole"], HIT),
             about=dict(kept["about"]),
         )
     except (KeyError, TypeError, ValueError) as e:

@@ -55,6 +55,7 @@ def calibration(result=None, hit=None, per_k=(0.5, 0.0), bias=0.0):
         result=logistic(RESULT, bias, **(result or {})),
         per_k=per_k,
         hit=logistic(HIT, **(hit or {"gap": 1.0})),
+        sole=logistic(HIT, s1=0.5),
         about={"data": "none"},
     )
 
@@ -174,7 +175,9 @@ def test_empty_and_single():
     c = model.confidence(one, ranking(0.0), 0.0)
     assert model.confidence(one, ranking(0.0), 0.0, k=0) == 0.0
     assert 0 < c < 1
-    assert model.probabilities(one, ranking(0.0), [0], 0.0).shape == (1,)
+    sure = model.probabilities(one, ranking(4.0), [0], 0.0)
+    np.testing.assert_allclose(sure, [sigmoid(2.0)], rtol=1e-5)  # it has a model of its own
+    assert model.confidence(one, ranking(4.0), 0.0) == pytest.approx(float(sure[0]))
 
 
 def test_inputs_are_clipped_to_what_was_seen():

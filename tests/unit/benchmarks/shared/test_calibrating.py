@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.shared.calibrating import Outcome, auroc, ece, fit_calibration, fit_logistic, judge
+from benchmarks.shared.calibrating import Outcome, auroc, ece, fit_calibration, fit_logistic, fit_sole, judge
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration import HIT, RESULT, K
+from recall_integrations.ranking.calibration import HIT, RESULT, K, hit_inputs
 from recall_integrations.ranking.features.compute import Features
 
 
@@ -30,7 +30,22 @@ def many(n=400, seed=0):
 
 
 def fitted(outcomes):
-    return fit_calibration(outcomes, ranker="mine", ranker_version="v1", version="c1", about={"data": "made up"})
+    given = {"ranker": "mine", "ranker_version": "v1", "version": "c1", "about": {"data": "made up"}}
+    return fit_calibration(outcomes, sole=fit_sole(sole()), **given)
+
+
+def sole(n=200):
+    rng = np.random.default_rng(3)
+    return [outcome(rng, answered=i % 2 == 0, candidates=1) for i in range(n)]
+
+
+def test_a_sole_candidate_has_a_model_of_its_own():
+    some = sole()
+    model = fit_sole([*some, *many(20)])  # of several candidates nothing is learned
+    said = [model.logit(hit_inputs(o.features, o.scores, o.order, o.unknown)[0]) > 0 for o in some]
+    assert np.mean([a == bool(o.relevant[0]) for a, o in zip(said, some, strict=True)]) > 0.8
+    with pytest.raises(InvalidArgument, match="sole candidate"):
+        fit_sole(many(20))
 
 
 def test_probabilities_hold_on_what_was_not_fitted_to():
