@@ -12,8 +12,9 @@ read from such words, they are not embedded, and they count for less (`lexicon.A
 A model over the bundled vector says what frames a question (`asking.framing`); names and numbers never do. Of a
 sentence that tells what the asker does, what the memories say decides: it is a part of the question where one of them
 holds words of both, or two words of the sentence. Of 610 first hits 401 were right behind "I was wondering" and 385
-behind "Sorry to bother you again, I know you're busy." with these read as parts of the question, now 465 and 464
-(`recall bench everyday FOLDER --asked-as wondering`, `busy`).
+behind "Sorry to bother you again, I know you're busy." with these read as parts of the question, now 470 and 469
+(`recall bench everyday FOLDER --asked-as wondering`, `busy`). A date in such a sentence filters nothing even where the
+sentence is kept (`is_told`).
 """
 
 from __future__ import annotations
@@ -46,6 +47,8 @@ WORDS_MAX = 7  # content words of another sentence: a longer one describes what 
 SENTENCES_MAX = 16  # of a query; more are a text
 _OWN = frozenset(("i", "i'm", "i've", "we", "we're", "we've"))  # who tells what the asker does
 _END = regex(r"[.!?]+(?=[\s\"'”’)\]]|$)|\n")
+# What the asker does, to its third word.
+_STATES = regex(r"\W*(?:i|we)(?:['’](?:m|ve|d|ll|re))?\s+\w+\s+\w+")
 SHORT_CHARS = 8  # of the longest of these, and what stands before it
 # Before a "." that ends no sentence.
 _SHORT = regex(r"(?:^|[\s(])(?:[a-z]|dr|mr|mrs|ms|prof|st|no|vs|etc|approx|e\.g|i\.e)$")
@@ -96,6 +99,26 @@ def asides(found: Findings) -> tuple[Span, ...]:
     return tuple(sorted([*doings, *(span for span in framed if not any(s <= span[0] < e for s, e in doings))]))
 
 
+def is_told(found: Findings, span: Span) -> bool:
+    """Say whether a date stands in a sentence that tells what the asker does: "I was ill in May. Who …".
+
+    It does not where another sentence refers to it: "I was in Rome in May. What did I eat there?"
+    """
+    sentences = list(islice(_sentences(found.text), SENTENCES_MAX + 1))
+    if not 1 < len(sentences) <= SENTENCES_MAX:
+        return False
+    own = next((one for one in sentences if one[0] <= span[0] < one[1]), None)
+    if own is None or not _tells(found, *own):
+        return False
+    return not any(_REFERS.search(found.text[start:stop].lower()) for start, stop, _ in sentences if start != own[0])
+
+
+def _tells(found: Findings, start: int, stop: int, ends: str) -> bool:
+    """Say whether a sentence tells what the asker does, and asks nothing."""
+    said = {token.word for token in found.tokens if start <= token.start < stop}
+    return "?" not in ends and not _OWN.isdisjoint(said) and _ASKS.match(found.text[start:stop].lower()) is None
+
+
 def _without_framings(found: Findings, start: int, stop: int) -> Span:
     """Return what is left of a sentence without the framings at its ends; an empty span if it is one itself."""
     at = start
@@ -143,6 +166,7 @@ def _doings(found: Findings, left: Mapping[Sentence, Span]) -> Iterator[Span]:
     beside: list[Span] = []
     for (start, stop, ends), (at, to) in left.items():
         asks = "?" in ends or ("!" not in ends and _ASKS.match(text[at:to].lower()) is not None)
+        asks = asks or not (ends or _tells(found, start, stop, ends))  # keywords
         (asking if asks else beside).append((at, to) if asks else (start, stop))
     question = " ".join(text[slice(*span)] for span in asking)
     if not asking or not beside or _REFERS.search(question.lower()):
@@ -197,12 +221,14 @@ def _is_name(found: Findings, token: Token) -> bool:
 def _sentences(text: str) -> Iterator[Sentence]:
     """Yield the begin and end of each sentence with a letter or a digit, and the marks at its end.
 
-    It goes on behind an abbreviation, and where a small letter follows that begins no question.
+    It goes on behind an abbreviation, and where a small letter follows that begins no question, but not behind a
+    statement: "i was ill last week. price of a ticket".
     """
     low, at = text.lower(), 0
     for end in _END.finditer(text):
         rest = text[end.end() : end.end() + 64]
-        goes_on = end[0] != "\n" and _LOWER.match(rest) is not None and _ASKS.match(rest) is None
+        small = end[0] != "\n" and _LOWER.match(rest) is not None
+        goes_on = small and _ASKS.match(rest) is None and _STATES.match(low, at) is None
         if goes_on or (
             end[0] == "." and _SHORT.search(low, max(at, end.start() - SHORT_CHARS), end.start()) is not None
         ):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
+from recall_integrations.query.asides import is_told
 from recall_integrations.query.by_table.negation import ends_in_cue
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.negation import NEGATIVES
@@ -27,6 +29,9 @@ _DENIED = regex(
     r"(?: ?\b(?:in|on|at|during|from|of|within|the|those|any|or|and|nor)\b| ?,)* ?",
     re.I,
 )
+TOLD = (
+    0.4  # confidence of a date in a sentence that tells what the asker does, beside one that asks: it filters nothing
+)
 DENIED_CHARS_MAX = 200  # in front of a date that are looked at
 DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 
@@ -44,7 +49,8 @@ def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWi
         if window is None or window.span == (0, 0):
             return None if found.denied else window
         if not _is_left_out(text, window.span, negated, found.language):
-            return window
+            told = found.language == ENGLISH and is_told(found, window.span)
+            return replace(window, confidence=min(window.confidence, TOLD)) if told else window
         found.denied.append(window.span)
         text = blanked(text, [window.span], " ")
     return None

@@ -118,3 +118,18 @@ def test_where_memories_are_hidden_they_do_not_decide(optimizer: QueryOptimizer,
     result = optimizer.recall(query, now=NOW, privacy=privacy, time_budget_ms=60_000)
     assert result.query.asides == ()
     assert optimizer.recall(query, now=NOW, time_budget_ms=60_000).query.asides
+
+
+@pytest.mark.parametrize(
+    ("query", "sure"),
+    [
+        ("I had a fever last week. What did the laboratory say of iron?", False),
+        ("i had a fever last week. laboratory results", False),
+        ("I saw the laboratory last week. What did they say?", True),  # "they" are of last week
+        ("What did the laboratory say last week? I was not there.", True),  # what asks says when
+        ("I want what the laboratory said last week", True),  # one sentence
+    ],
+)
+def test_a_date_beside_the_question_filters_nothing(optimizer: QueryOptimizer, query: str, sure: bool) -> None:
+    window = optimizer.parse(query, now=NOW).temporal_window
+    assert window is not None and (window.confidence >= 0.5) == sure
