@@ -31,7 +31,7 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_010,
-    "query": 10_860,
+    "query": 10_970,
     "ranking": 4_500,
     "recall": 3_600,
     "reranking": 610,
