@@ -55,7 +55,7 @@ def _lexical(connection: Connection, directory: Path, contents: Contents) -> Che
         _look_at_files(connection, LEXICAL, directory, cursor, bool(len(wanted)))
         _compare(connection, directory, wanted, cursor)
     held = counted(len(wanted), "memory", "memories")
-    if behind := journal.last_seq(connection) - cursor:
+    if (behind := journal.last_seq(connection) - cursor) > 0:
         says = f"It holds the {held} that it should, and lacks the last {counted(behind, 'change')}."
         return notice(check, says, LATER)
     return ok(check, f"It holds exactly the {held} that it should.")
@@ -66,7 +66,7 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
     reached = max((until for _, until in contents.homes.values()), default=0)
     if reached or directory.exists():
         _look_at_files(connection, SEMANTIC, directory, reached, bool(reached))
-    if behind := journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0):
+    if (behind := journal.last_seq(connection) - journal.cursors(connection).get(SEMANTIC, 0)) > 0:
         return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
