@@ -330,9 +330,9 @@ def _read(
     readers: dict[str, Callable[[Sequence[str], Rows], Scores]] = {}
     if given.fusion.plan.exact_match:
         readers["exact"] = lambda texts, _: EXACT_LIFT * exact_shares(texts, given.parsed.identifiers)
-    if (asker := given.asker) is not None:
+    if pointed and (asker := given.asker) is not None:
         readers[OWNER] = lambda texts, best: pointed * _owned(texts, best, text, asker)
-    if (denial := given.denial) is not None:
+    if pointed and (denial := given.denial) is not None:
         readers[DENIAL] = lambda texts, _: pointed * DENIAL_LIFT * agreement(texts, denial)
     if not readers or not len(rows):
         return ranking
