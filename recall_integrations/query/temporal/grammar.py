@@ -108,17 +108,13 @@ class Context:
         """Return a period as an interval. Of a recurring one the last; if the text plans something, the one not over.
 
         In the present tense ("who has the car on Friday") that holds for days and weeks: nobody asks so for a past
-        one. Of months and days of the year the nearest is meant: "who is on call in January", asked in November, but
-        not "in our talk in January, what does she say".
+        one.
         """
         found = period.past(self.today)
         tense = self.tense if period.cycle else OPEN
         if tense == FUTURE or (tense == PRESENT and period.unit in _NEAR):
             over = found is None or found.end <= self.today
             return period.future(self.today) if over else found
-        if tense == PRESENT and found is not None and asked_tense(self.text[: (self.span or (None,))[0]]) == PRESENT:
-            coming = period.future(self.today)
-            return coming if coming and coming.start - self.today < self.today - found.end else found
         if period.cycle and period.unit == "day" and period.cycle.is_weekly and found and found.start == self.today:
             return period.cycle.last(self.today, strict=True)  # "on Monday", said on a Monday, is a week ago
         return found

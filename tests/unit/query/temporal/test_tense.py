@@ -115,18 +115,3 @@ def test_a_time_of_day_ends_a_range_at_its_moment() -> None:
     assert (window.start, window.end) == (NOW.replace(day=15, hour=9, minute=0), NOW.replace(day=16, hour=17, minute=0))
     window = parse_window("from Monday morning to Tuesday evening", NOW)
     assert window is not None and window.end == NOW.replace(day=16, hour=23, minute=0)
-
-
-@pytest.mark.parametrize(
-    ("text", "wanted"),
-    [
-        ("who is on call in August", "2026-08-01 2026-09-01"),
-        ("what do I have on 4 July?", "2026-07-04 2026-07-05"),
-        ("who is on call in April", "2026-04-01 2026-05-01"),  # the nearer one is over
-        ("who was on call in August", "2025-08-01 2025-09-01"),
-        ("shifts in August", "2025-08-01 2025-09-01"),  # no verb
-        ("in our talk in August, what does she say", "2025-08-01 2025-09-01"),  # the verb is of something else
-    ],
-)
-def test_in_the_present_the_nearest_month_is_meant(text: str, wanted: str) -> None:
-    assert days(text) == wanted
