@@ -11,8 +11,9 @@ questions of whole sets asked of another scope.
 
 Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
 of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
-set or kind. `--write` fits on all and puts it into FILE. The model of a sole candidate is fitted to stores of one
-memory: one that answers, and `WRONG` that do not; `--sole` fits and judges it alone.
+set or kind. `--write` fits on all and puts it into FILE. The model of a sole candidate is fitted to stores
+of one memory and to filters that one meets: one that answers, the best that does not, and another; `--sole` fits and
+judges it alone.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ from benchmarks.everyday.figures import KEPT, SCORE_MIN, is_small_talk
 from benchmarks.everyday.stores import SIZES, size_of
 from benchmarks.shared.calibrating import RIDGE, Bools, Fitting, Outcome, ece, fit_calibration, fit_sole, fitted
 from benchmarks.shared.embedding_cache import CachedEmbedding
-from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.calibration import (
@@ -98,7 +99,7 @@ EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count be
 MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
-WRONG = 2  # memories that do not answer, each the only one of a store, for one that does
+TAUGHT_SHARE = 5  # one in so many questions of the stores written to teach is asked of a sole candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,26 +182,35 @@ def small_recalls(stores: Iterable[SmallStore], embedding: object = None) -> lis
 
 
 def sole_recalls(stores: Iterable[SmallStore], embedding: object = None) -> list[Asked]:
-    """Each question, asked of a store with one memory that answers it, and of `WRONG` with one that does not."""
+    """Each question, asked where one memory can be found: one that answers, the best that does not, and any other.
+
+    It is the only one of its store, or the only one that meets a filter: then the scope knows words that it lacks.
+    """
     asked: list[Asked] = []
     with MemoryStore.open(embedding=embedding) as store, closing(Asking(store)) as asking:
         for whole in stores:
+            here = Scope(user_id=f"{whole.dataset}/{whole.part}/{whole.group}")
+            store.remember_many([replace(m, metadata={"key": str(m.id)}) for m in whole.memories], scope=here)
             for number, wanted in enumerate(whole.asked):
-                rng = random.Random(f"{whole.group}/{number}")
-                sides = [[m for m in whole.memories if (m.id in wanted.relevant) == right] for right in (True, False)]
-                chosen = [
-                    own
-                    for side, most in zip(sides, (1, WRONG), strict=True)
-                    for own in rng.sample(side, min(most, len(side)))
-                ]
-                for memory in chosen:
-                    scope = Scope(user_id=f"{whole.dataset}/{whole.part}/{whole.group}/{number}/{memory.id}")
-                    store.remember(memory, scope=scope)
-                    made = asking(wanted.text, scope, wanted.now, wanted.relevant)
-                    if made is not None:
-                        chat = is_small_talk(wanted.category)
-                        asked.append(Asked(dataset=whole.dataset, group=whole.group, own=True, talk=chat, **made))
+                for memory in _sole(whole, wanted, asking.found(wanted.text, here, wanted.now), number):
+                    alone = Scope(user_id=f"{here.user_id}/{number}/{memory.id}")
+                    store.remember(memory, scope=alone)
+                    narrow = Filters(metadata={"key": str(memory.id)})
+                    for scope, filters in ((alone, None), (here, narrow)):
+                        made = asking(wanted.text, scope, wanted.now, wanted.relevant, filters)
+                        if made is not None:
+                            chat = is_small_talk(wanted.category)
+                            asked.append(Asked(dataset=whole.dataset, group=whole.group, own=True, talk=chat, **made))
     return asked
+
+
+def _sole(whole: SmallStore, wanted: Wanted, found: Sequence[str], number: int) -> list[Memory]:
+    """One memory that answers, the best of those found that does not, and another that does not."""
+    rng = random.Random(f"{whole.group}/{number}")
+    right = [m for m in whole.memories if m.id in wanted.relevant]
+    wrong = {str(m.id): m for m in whole.memories if m.id not in wanted.relevant}
+    best = [wrong.pop(key) for key in found if key in wrong][:1]
+    return [*rng.sample(right, min(1, len(right))), *best, *rng.sample(list(wrong.values()), min(1, len(wrong)))]
 
 
 def small_talk() -> list[str]:
@@ -253,10 +263,22 @@ class Asking:
         """End it."""
         self._optimizer.close()
 
-    def __call__(self, text: str, scope: Scope, now: datetime | None, wanted: frozenset[str]) -> dict[str, Any] | None:
+    def found(self, text: str, scope: Scope, now: datetime | None) -> list[str]:
+        """The ids of what is found, best first."""
+        result = self._optimizer.recall(text, k=K, scope=scope, now=now, time_budget_ms=BUDGET_MS)
+        return [str(hit.memory.id) for hit in result.hits]
+
+    def __call__(
+        self,
+        text: str,
+        scope: Scope,
+        now: datetime | None,
+        wanted: frozenset[str],
+        filters: Filters | None = None,
+    ) -> dict[str, Any] | None:
         """`direct`, `final` and `memories` of `Asked`; `None` without candidates."""
         self._watching.seen = None
-        result = self._optimizer.recall(text, k=K, scope=scope, now=now, time_budget_ms=BUDGET_MS)
+        result = self._optimizer.recall(text, k=K, scope=scope, now=now, filters=filters, time_budget_ms=BUDGET_MS)
         seen, store = self._watching.seen, self._optimizer.store
         scope_id = store.scope_id(scope)
         if seen is None or scope_id is None or not seen[0].size:
@@ -486,7 +508,8 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
 
 def soles(given: argparse.Namespace) -> list[Asked]:
     """The recalls of stores with one memory, by each embedding."""
-    some = [*sole_recalls(of_everyday(given.data)), *sole_recalls(of_taught())]
+    taught = (replace(one, asked=one.asked[::TAUGHT_SHARE]) for one in of_taught())
+    some = [*sole_recalls(of_everyday(given.data)), *sole_recalls(taught)]
     if E5 in given.embedding:
         some += [
             replace(a, dataset=f"{a.dataset} ({E5})") for a in sole_recalls(of_everyday(given.data), e5(given.cache))

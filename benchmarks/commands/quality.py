@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from benchmarks.commands.shared import DATA, LIMIT, REPORT
-from benchmarks.everyday.stores import AS_THEY_ARE, ASKED_AS, STORED_AS
 from recall_integrations.console.commands.shared import CONFIG, console, k_option, seed_option, settings
 from recall_integrations.errors import InvalidArgument, MissingExtra
 
@@ -18,6 +17,9 @@ if TYPE_CHECKING:
     from benchmarks.quality.comparison import Others
 
 
+# Names of those of `everyday.stores`, which would be slow to import for a help text.
+STORED_AS = "given chunks undated-chunks user assistant thread user-thread person".split()
+ASKED_AS = "given polite thanks busy ill form wondering search prompt brief tags lower upper".split()
 QUALITY_HELP = """How often the right memories come back.
 
 Asks the questions of the data sets in PATH. HotpotQA and MuSiQue together also get a mean, as do languages.
@@ -232,9 +234,9 @@ def misses(
 @click.option(
     "--facts", type=click.Choice(["on", "off"]), default="on", show_default=True, help="Whether ours reads facts."
 )
-@click.option("--stored-as", type=click.Choice(list(STORED_AS)), default=AS_THEY_ARE, show_default=True,
+@click.option("--stored-as", type=click.Choice(STORED_AS), default="given", show_default=True,
               help="Store the notes as from_texts does, as lines of somebody, or as one thread.")  # fmt: skip
-@click.option("--asked-as", type=click.Choice(list(ASKED_AS)), default=AS_THEY_ARE, show_default=True,
+@click.option("--asked-as", type=click.Choice(ASKED_AS), default="given", show_default=True,
               help="Wrap each question in other words, or write it in one case.")  # fmt: skip
 @click.option("--larger", multiple=True, metavar="FOLDER",
               type=click.Path(exists=True, file_okay=False, path_type=Path),

@@ -36,6 +36,7 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.occurrences import tense_of
 from recall_integrations.query.spans import Span, inside
 from recall_integrations.query.temporal.parser import may_have_window
+from recall_integrations.query.temporal.tense import PAST, asked_tense
 from recall_integrations.text import Token
 
 Sentence = tuple[int, int, str]  # begin, end, the marks at its end
@@ -72,7 +73,8 @@ _OPENS = regex(
 _CLOSES = regex(r"[,;<]|\s[-–—]+\s|\s+(?=(?:please|thanks|thank you|cheers)\b)", re.I)
 # What stands in a question for something that another sentence says.
 _REFERS = regex(
-    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|ones?|there|same|both)\b"
+    r"\b(?:he|she|it|they|him|her|them|his|hers|its|their|theirs|this|that|these|those|ones?|same|both"
+    r"|(?<!\bis )(?<!\bare )there)\b"
 )
 
 
@@ -99,24 +101,36 @@ def asides(found: Findings) -> tuple[Span, ...]:
     return tuple(sorted([*doings, *(span for span in framed if not any(s <= span[0] < e for s, e in doings))]))
 
 
-def is_told(found: Findings, span: Span) -> bool:
-    """Say whether a date stands in a sentence that tells what the asker does: "I was ill in May. Who …".
+def is_told(found: Findings, date: Span) -> bool:
+    """Say whether a date outside of `found.asides` is only told: "I was ill in May. Where is the key?".
 
-    It does not where another sentence refers to it: "I was in Rome in May. What did I eat there?"
+    Its sentence begins with "I" or "we"; another one asks, not about the past, and refers to nothing.
     """
-    sentences = list(islice(_sentences(found.text), SENTENCES_MAX + 1))
+    sentences = list(islice(_sentences(found.point), SENTENCES_MAX + 1))
     if not 1 < len(sentences) <= SENTENCES_MAX:
         return False
-    own = next((one for one in sentences if one[0] <= span[0] < one[1]), None)
-    if own is None or not _tells(found, *own):
+    asking, beside = _parted(found, {sentence: sentence[:2] for sentence in sentences})
+    own = next((span for span in beside if span[0] <= date[0] < span[1]), None)
+    if own is None or len(_content(found, asking)) < ASKS_MIN or _STATES.match(found.text[slice(*own)].lower()) is None:
         return False
-    return not any(_REFERS.search(found.text[start:stop].lower()) for start, stop, _ in sentences if start != own[0])
+    question = _joined(found, asking)
+    past = tense_of(question, ENGLISH).past or asked_tense(question) == PAST
+    return not past and _REFERS.search(question.lower()) is None
 
 
-def _tells(found: Findings, start: int, stop: int, ends: str) -> bool:
-    """Say whether a sentence tells what the asker does, and asks nothing."""
-    said = {token.word for token in found.tokens if start <= token.start < stop}
-    return "?" not in ends and not _OWN.isdisjoint(said) and _ASKS.match(found.text[start:stop].lower()) is None
+def _parted(found: Findings, left: Mapping[Sentence, Span]) -> tuple[list[Span], list[Span]]:
+    """Return what is left of the sentences that ask, keywords among them, and the spans of the others."""
+    asking: list[Span] = []
+    beside: list[Span] = []
+    for (start, stop, ends), (at, to) in left.items():
+        asks = "?" in ends or ("!" not in ends and _ASKS.match(found.text[at:to].lower()) is not None)
+        keywords = not ends and _OWN.isdisjoint(token.word for token in found.tokens if start <= token.start < stop)
+        (asking if asks or keywords else beside).append((at, to) if asks or keywords else (start, stop))
+    return asking, beside
+
+
+def _joined(found: Findings, spans: Sequence[Span]) -> str:
+    return " ".join(found.text[slice(*span)] for span in spans)
 
 
 def _without_framings(found: Findings, start: int, stop: int) -> Span:
@@ -159,16 +173,10 @@ def _is_framing(found: Findings, start: int, stop: int) -> bool:
 
 def _doings(found: Findings, left: Mapping[Sentence, Span]) -> Iterator[Span]:
     """Yield the spans of the sentences that tell what the asker does, where what is left of another one asks."""
-    text = found.text
     if found.known.rows is None:
         return
-    asking: list[Span] = []
-    beside: list[Span] = []
-    for (start, stop, ends), (at, to) in left.items():
-        asks = "?" in ends or ("!" not in ends and _ASKS.match(text[at:to].lower()) is not None)
-        asks = asks or not (ends or _tells(found, start, stop, ends))  # keywords
-        (asking if asks else beside).append((at, to) if asks else (start, stop))
-    question = " ".join(text[slice(*span)] for span in asking)
+    asking, beside = _parted(found, left)
+    question = _joined(found, asking)
     if not asking or not beside or _REFERS.search(question.lower()):
         return
     asked = _content(found, asking)

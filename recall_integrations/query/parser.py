@@ -56,6 +56,7 @@ TypeCues = tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]
 _CONTROLS = dict.fromkeys((*range(0x20), 0x7F), " ")
 LONG = "query.long"  # reason of a degradation: not all of the query was read
 SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be corrected
+FOREIGN_SHARE = 0.1  # of the memories in other languages, up to which an unknown word is held against English
 
 
 def clean(query: object, limit: int = QUERY_CHARS_MAX) -> str:
@@ -255,9 +256,11 @@ def _corrections(found: Findings) -> tuple[Correction, ...]:
             return none
         return speller.corrections(found.text, strange, is_name=is_name, english=english)
 
-    english = found.language == ENGLISH
+    foreign = sum(known.spoken.told.values())
+    # Where memories are in other languages, too, "direccion" is no slip of "direction".
+    english = found.language == ENGLISH and foreign <= FOREIGN_SHARE * known.memories
     corrections = found.guard("parse.spelling", corrected, none)
-    return corrections if english else tuple(filter(_is_slip, corrections))
+    return corrections if found.language == ENGLISH else tuple(filter(_is_slip, corrections))
 
 
 def _is_slip(correction: Correction) -> bool:

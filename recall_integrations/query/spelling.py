@@ -84,7 +84,7 @@ THRESHOLD = 0.80  # least similarity of a correction, as `query.spelling_thresho
 SLIP = 0.75  # edits that a slip of the fingers counts as
 LETTERS_MAX = 40
 CLOSE_MAX = 16  # matches returned at most
-MEANT_LETTERS_MIN, MEANT_SIMILARITY = 6, 0.9  # of a word of the lexicon that no memory holds
+SLIPPED_LETTERS_MIN, SLIPPED_SIMILARITY = 6, 0.9  # of a word of the lexicon that no memory holds
 
 _KEYS = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 _NEIGHBOURS = frozenset(pair for row in _KEYS for a, b in pairwise(row) for pair in ((a, b), (b, a)))
@@ -207,11 +207,11 @@ def _lexicon_by_length() -> dict[int, _Bucket]:
     return dict(buckets)
 
 
-def meant(word: str) -> Match | None:
+def slipped(word: str, threshold: float = SLIPPED_SIMILARITY) -> Match | None:
     """Return the commonest word of the lexicon that one slip made into a long word that nobody knows."""
-    if not MEANT_LETTERS_MIN <= len(word) <= LETTERS_MAX:
+    if not SLIPPED_LETTERS_MIN <= len(word) <= LETTERS_MAX:
         return None
-    near = [one for one, _, _ in _close(_lexicon_by_length(), word, 1, MEANT_SIMILARITY)]
+    near = [one for one, _, _ in _close(_lexicon_by_length(), word, 1, max(threshold, SLIPPED_SIMILARITY))]
     found = min(near, key=lexicon().__getitem__, default=None)
     return None if found is None else Match(stem(found), similarity(word, found), 0, found)
 
@@ -339,7 +339,7 @@ class Speller:
     def _best(self, word: str, allowed: Callable[[Match], bool], *, english: bool) -> Match | None:
         close = self.vocabulary.close_to(word, threshold=self._threshold)
         if not close:
-            return meant(word) if english else None
+            return slipped(word, self._threshold) if english else None
         best = next((match for match in (worded(word, one) for one in close) if allowed(match)), None)
         if best is None:
             return None

@@ -29,9 +29,7 @@ _DENIED = regex(
     r"(?: ?\b(?:in|on|at|during|from|of|within|the|those|any|or|and|nor)\b| ?,)* ?",
     re.I,
 )
-TOLD = (
-    0.4  # confidence of a date in a sentence that tells what the asker does, beside one that asks: it filters nothing
-)
+TOLD = 0.4  # confidence of a date that is only told: it filters nothing
 DENIED_CHARS_MAX = 200  # in front of a date that are looked at
 DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from recall_integrations.ranking.feature_sum import Ranking
 
 SHIPPED = Path(__file__).with_name("calibration.json")
-FORMAT = "recall-calibration-3"
+FORMAT = "recall-calibration-4"
 K = 10  # where z = 0
 TOP = 5
 BEST = 64  # candidates that the model of hits looks at

@@ -28,7 +28,6 @@ from recall_integrations.collector import paused
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, VectorsAway, VectorsRefused
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
-from recall_integrations.text.shortening import number_of
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
@@ -280,7 +279,8 @@ class MemoryStore:
         self.close()
 
     def __repr__(self) -> str:
-        state = "closed" if self._parts.closed else number_of(len(self._parts.scopes), "scope")
+        scopes = len(self._parts.scopes)
+        state = "closed" if self._parts.closed else "1 scope" if scopes == 1 else f"{scopes} scopes"
         return f"MemoryStore({self._parts.directory.name!r}, {state})"
 
     @property

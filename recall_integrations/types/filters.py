@@ -59,7 +59,7 @@ class Filters:
         after: `event_at` (or `created_at` where there is none) at or after this time.
         before: `event_at` (or `created_at`) strictly before this time.
         recency_days: not older than this many days before `now`; may be fractional.
-        current_only: leave out memories that tell of slots, if nothing of it holds at `as_of` or `now` (docs/facts.md).
+        current_only: leave out memories that tell of slots, if all of it had ended by `as_of` or `now` (docs/facts.md).
         metadata: keys of the metadata with the value that they must have, or with conditions: `{"year": {"$gte": 2020},
             "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}` (docs/filters.md).
 

@@ -34,6 +34,7 @@ def test_the_newer_number_comes_first_whatever_the_order_of_writing(store: Memor
     assert asked(store, "how did my phone number change?") == ["old", "new"]
     assert asked(store, "what is my phone number?", as_of=MARCH)[0] == "old"
     assert asked(store, "what is my phone number?", filters=Filters(current_only=True)) == ["new"]
+    # In March neither had ended.
     assert asked(store, "what is my phone number?", filters=Filters(current_only=True), as_of=MARCH)[0] == "old"
 
 

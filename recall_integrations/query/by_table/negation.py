@@ -17,8 +17,10 @@ from typing import NamedTuple
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.text import STOP_WORDS
 
 TERM_WORDS_MAX = 5
+KEYWORDS_MAX = 2  # before "but no"
 TERM_CHARS_MAX = 20  # of scripts without spaces
 LIST_ITEMS_MAX = 8
 QUOTE_CHARS_MAX = 200
@@ -133,11 +135,9 @@ class _Reader:
             return False
         if cue.kind in ("without", "bare") and self._acts(cue.end):
             return False
-        if cue.kind in ("orders", "opening") and not self._opens_clause(cue.start):
-            # "Stew but no meat", and not "there is no meat".
-            behind = cue.kind == "opening" and self.words.ends("openers", self.text[: cue.start].rstrip()) is not None
-            if not behind:
-                return False
+        joined = cue.kind == "opening" and self._joins_keywords(cue.start)
+        if cue.kind in ("orders", "opening") and not (joined or self._opens_clause(cue.start)):
+            return False
         if cue.kind == "opening" and cue.start == 0:  # "No updates since Friday?"
             return not self.text.rstrip().endswith("?")
         return cue.kind != "but" or self._named(cue.end)
@@ -175,6 +175,12 @@ class _Reader:
                 break
             before = before[: opener[0]].rstrip()
         return not before or not WORDLIKE.match(before[-1])
+
+    def _joins_keywords(self, start: int) -> bool:
+        """Say whether a word or two and an opener stand before: "stew but no meat", not "there is stew but no meat"."""
+        *before, last = self.text[:start].split() or [""]
+        few = 0 < len(before) <= KEYWORDS_MAX and STOP_WORDS.isdisjoint(before)
+        return few and self.words.has("openers", last) and "?" not in self.text
 
     def _named(self, start: int) -> bool:
         """Say whether a noun phrase plainly begins here: an article, a preposition, a name."""

@@ -123,9 +123,15 @@ def test_where_memories_are_hidden_they_do_not_decide(optimizer: QueryOptimizer,
 @pytest.mark.parametrize(
     ("query", "sure"),
     [
-        ("I had a fever last week. What did the laboratory say of iron?", False),
-        ("i had a fever last week. laboratory results", False),
-        ("I saw the laboratory last week. What did they say?", True),  # "they" are of last week
+        ("I had a blood test last week. Where is the laboratory of Dr Kern?", False),
+        ("i had a blood test last week. results of dr kern", False),
+        ("I had a blood test last week. Is there a laboratory of Dr Kern?", False),
+        ("I had a fever last week. Which food did I buy?", True),  # of the past, perhaps of last week
+        ("We met in May. Who paid for the dinner?", True),
+        ("We had dinner in May. Where?", True),  # little by itself
+        ("I saw the laboratory last week. What do they say?", True),  # "they" are of last week
+        ("I need the results of last week. Thanks!", True),  # nothing else asks
+        ("Tell me what I ate last week. Be brief, please.", True),
         ("What did the laboratory say last week? I was not there.", True),  # what asks says when
         ("I want what the laboratory said last week", True),  # one sentence
     ],

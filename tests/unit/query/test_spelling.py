@@ -6,11 +6,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.query.spelling import (
     Speller,
     Vocabulary,
@@ -299,3 +301,13 @@ def test_most_of_the_recall_that_typos_cost_comes_back(measure: ModuleType) -> N
     assert clean.mean() - wrong.mean() > 0.01
     assert (back.mean() - wrong.mean()) / (clean.mean() - wrong.mean()) >= 0.8
     assert untouched.mean() >= clean.mean() and (untouched < clean).mean() < 0.002
+
+
+def test_a_store_in_two_languages_mends_no_slip_in_english() -> None:
+    english = ["The dentist is in Harley Street", "The meeting was moved to Monday", "My brother lives in Leeds"]
+    spanish = ["El horario de la clínica es de nueve a dos", "Mi hermana vive en Sevilla y trabaja de enfermera"]
+    for texts, found in ((english, ["calendar"]), ([*english, *spanish], [])):
+        with MemoryStore.open() as store, closing(QueryOptimizer(store)) as optimizer:
+            store.remember_many([Memory(text) for text in texts])
+            parsed = optimizer.recall("where is the calnedar").query
+            assert [c.spelling for c in parsed.corrections] == found

@@ -13,6 +13,7 @@ import pytest
 from click.testing import CliRunner
 from rich.console import Console
 
+from benchmarks.commands.quality import ASKED_AS, STORED_AS
 from benchmarks.datasets.data import Collection
 from benchmarks.everyday import everyday, figures, reasons, stores
 from benchmarks.everyday.answers import BM25, NO_FACTS, OURS, RRF, VECTORS, Answered, Found, ask
@@ -239,3 +240,8 @@ def test_no_reason_of_everyday_calls_an_older_memory_newer() -> None:
     answers = [one for data in stores.read(EVERYDAY) for one in ask(data, RecallConfig(), k=10, peers=False)]
     assert len(answers) > 500
     assert list(reasons.wrong_reasons(answers)) == []
+
+
+def test_the_command_names_all_ways_to_store_and_ask() -> None:
+    assert list(stores.STORED_AS) == STORED_AS
+    assert list(stores.ASKED_AS) == ASKED_AS
