@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from datetime import date, datetime, time
+from datetime import datetime, time
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -132,9 +132,9 @@ def checked_zone(name: str | None) -> ZoneInfo | None:
 
 
 def day_end(text: str, zone: str) -> datetime | None:
-    """Return the last moment of a day in ISO 8601, so that what was said on it counts; `None` where it is no day."""
+    """Return the last moment of a day, so that what was said on it counts; `None` where it is none as `2026-03-01`."""
     try:
-        day = date.fromisoformat(text.strip())
+        day = datetime.strptime(text.strip(), "%Y-%m-%d")
     except ValueError:
         return None
     return datetime.combine(day, time.max, tzinfo=checked_zone(zone))

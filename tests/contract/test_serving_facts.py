@@ -151,5 +151,6 @@ async def test_as_of_and_current_only_reach_the_recall(client: httpx.AsyncClient
     assert (await ids(as_of="2026-06-04", timezone="America/New_York"))[0] == "m2"  # m2 is of 20:00 there
     assert "m1" in await ids()
     assert "m1" not in await ids(filters={"current_only": True})
-    for wrong in ({"filters": {"current_only": "x"}}, {"as_of": "2026-03-01", "timezone": "Europe/Nowhere"}):
+    day_there = {"as_of": "2026-03-01", "timezone": "Europe/Nowhere"}
+    for wrong in ({"filters": {"current_only": "x"}}, day_there, {"as_of": "2026-W10"}):
         assert (await client.post("/recall", json={"query": NUMBER, **wrong})).status_code == 422
