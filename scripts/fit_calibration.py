@@ -11,9 +11,9 @@ questions of whole sets asked of another scope.
 
 Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
 of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
-set or kind. `--write` fits on all and puts it into FILE. The model of a sole candidate is fitted to stores
-of one memory and to filters that one meets: one that answers, the best that does not, and another; `--sole` fits and
-judges it alone.
+set or kind. `--write` fits on all and puts it into FILE. The model of a sole candidate is fitted to
+DATA/everyday, by stores of one memory and by filters that one meets: one that answers, the best that does not, and
+another; `--sole` fits and judges it alone.
 """
 
 from __future__ import annotations
@@ -99,7 +99,6 @@ EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count be
 MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
-TAUGHT_SHARE = 5  # one in so many questions of the stores written to teach is asked of a sole candidate
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -507,9 +506,8 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
 
 
 def soles(given: argparse.Namespace) -> list[Asked]:
-    """The recalls of stores with one memory, by each embedding."""
-    taught = (replace(one, asked=one.asked[::TAUGHT_SHARE]) for one in of_taught())
-    some = [*sole_recalls(of_everyday(given.data)), *sole_recalls(taught)]
+    """The recalls of sole candidates, by each embedding."""
+    some = sole_recalls(of_everyday(given.data))
     if E5 in given.embedding:
         some += [
             replace(a, dataset=f"{a.dataset} ({E5})") for a in sole_recalls(of_everyday(given.data), e5(given.cache))
