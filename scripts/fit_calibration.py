@@ -133,7 +133,9 @@ class Watching:
         self.seen = (features, ranking, ranking, unknown)
         return 0.5
 
-    def probabilities(self, features: Features, ranking: Ranking, order: Any, unknown: float) -> NDArray[np.float32]:
+    def probabilities(
+        self, features: Features, ranking: Ranking, order: Any, unknown: float, share: float = 1.0
+    ) -> NDArray[np.float32]:
         assert self.seen is not None
         self.seen = (features, self.seen[1], ranking, self.seen[3])
         falling = np.empty(features.size, dtype=np.float32)

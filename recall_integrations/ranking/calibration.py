@@ -10,7 +10,8 @@ version of one ranker and adds two models over evidence that holds across querie
   layer: `logit p = bias + Σ weight · input + Σ out · tanh(into · input + bias)`, inputs of `HIT`. What a word of the
   query that nothing stands for is worth depends on how many memories there are, and on the embedding: the hidden layer
   holds that. It looks at the best `BEST` candidates; of those behind, the odds fall with the score. A sole candidate,
-  of a scope with one memory or behind a narrow filter, has no other to stand out from: it has a model of its own.
+  of a scope with one memory or behind a narrow filter, has no other to stand out from: it has a model of its own, which has the greater part
+  behind a filter, the fewer memories meet it.
 
 Every input is clipped to the range that was seen in fitting, so that a scope unlike any other cannot push a
 probability to an extreme. The probabilities are then sorted along the order the candidates are returned in
@@ -145,16 +146,24 @@ class Calibration:
         ranking: Ranking,
         order: Sequence[int] | NDArray[np.int64] | None,
         unknown: float,
+        share: float = 1.0,
     ) -> Values:
-        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`."""
+        """Compute each candidate's probability of relevance, float32 `(candidates,)`, falling along `order`.
+
+        `share`: of the scope's memories that meet the filters. The fewer do, the less a candidate that stands out from
+        the others says, and the less it says that the scope knows a word: the model of a sole candidate has its part.
+        """
         size, scores = features.size, ranking.scores
         if not size:
             return np.zeros(0, dtype=np.float32)
         ranked = (-scores).argsort(kind="stable")
         falling = scores[ranked].astype(np.float64)
         z = falling - falling[min(size, BEST) - 1]
-        model = self.sole if size == 1 else self.hit
-        best = np.sort(model.logits(hit_inputs(features, scores, ranked, unknown)))[::-1]
+        inputs, alone = hit_inputs(features, scores, ranked, unknown), 1.0 if size == 1 else 1 - share
+        logits = self.hit.logits(inputs) if alone < 1 else np.zeros(len(inputs))
+        if alone > 0:
+            logits = (1 - alone) * logits + alone * self.sole.logits(inputs)
+        best = np.sort(logits)[::-1]
         z += best[-1]
         z[:BEST] = best
         out = np.empty(size, dtype=np.float32)

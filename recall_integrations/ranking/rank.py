@@ -87,6 +87,7 @@ class RankInput:
     lifts: Mapping[str, float] = field(default_factory=dict)  # lift of the best match of each arm of the user's own
     asker: Asker | None = None  # the asker, where the query speaks in the first person
     denial: Denial | None = None  # the query's denial
+    share: float = 1.0  # of the scope's memories that meet the filters
 
 
 def resolve_ranker(config: RankingConfig) -> Ranker | None:
@@ -214,7 +215,7 @@ def _calibrated(
         return np.asarray(1 / (1 + np.exp(2 - centred / spread)), dtype=np.float32), None
     unknown = unknown_share(given.parsed.terms, given.frequency, given.count)
     confidence = calibration.confidence(features, direct, unknown, k=given.k)
-    scores = calibration.probabilities(features, ranking, order, unknown)
+    scores = calibration.probabilities(features, ranking, order, unknown, given.share)
     asks = _asks(features, given.parsed)
     return scores * np.float32(asks), confidence * asks
 

@@ -87,6 +87,7 @@ class Rank(Stage):
             lifts=self._lifts,
             asker=self._asker(state),
             denial=None if NEGATION in state.unread else denial_of(state.query),
+            share=1.0 if state.allowed is None else float((state.allowed & view.alive).sum()) / max(view.count, 1),
         )
         learned = state.served.ranker if self._stepped else None
         return _trusted(state, *rank(state.results, wanted, view.text, learned or self._ranker, self._config.ranking))

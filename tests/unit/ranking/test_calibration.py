@@ -76,6 +76,13 @@ def test_both_models_by_hand():
     np.testing.assert_allclose(p, [sigmoid(-2), sigmoid(0), sigmoid(-3)], rtol=1e-5)
 
 
+def test_behind_a_filter_the_model_of_a_sole_candidate_has_its_part():
+    found, scores = features(soft_match=[0.2, 0.8, 0.1]), ranking(1.0, 3.0, 0.0)
+    p = calibration().probabilities(found, scores, None, 0.4, share=0.25)
+    alone = 0.75 * 0.5 * 3.0  # s1 is 3 for all
+    np.testing.assert_allclose(p, [sigmoid(0.25 * gap + alone) for gap in (-2, 0, -3)], rtol=1e-5)
+
+
 def test_a_hidden_layer_by_hand():
     hidden = Hidden(into=np.asarray([[1.0], [-2.0]]), bias=np.asarray([0.5, 0.0]), out=np.asarray([2.0, 1.0]))
     one = Logistic(names=("a",), weights=np.ones(1), low=np.zeros(1), high=np.ones(1), bias=0.25, hidden=hidden)
