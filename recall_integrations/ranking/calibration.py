@@ -10,8 +10,8 @@ version of one ranker and adds two models over evidence that holds across querie
   layer: `logit p = bias + Σ weight · input + Σ out · tanh(into · input + bias)`, inputs of `HIT`. What a word of the
   query that nothing stands for is worth depends on how many memories there are, and on the embedding: the hidden layer
   holds that. It looks at the best `BEST` candidates; of those behind, the odds fall with the score. A sole candidate,
-  of a scope with one memory or behind a narrow filter, has no other to stand out from: it has a model of its own, which has the greater part
-  behind a filter, the fewer memories meet it.
+  of a scope with one memory or behind a narrow filter, has no other to stand out from: it has a model of its own,
+  which has the greater part behind a filter, the fewer memories meet it.
 
 Every input is clipped to the range that was seen in fitting, so that a scope unlike any other cannot push a
 probability to an extreme. The probabilities are then sorted along the order the candidates are returned in

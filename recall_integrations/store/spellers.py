@@ -112,9 +112,10 @@ class Spellers:
 
     @staticmethod
     def _is_near(kept: _Kept, view: ScopeView) -> bool:
-        """Say whether a vocabulary that would have to be read whole may stay: little was added, and nothing left."""
-        old = kept.speller is not None and view.text is None and view.size - view.count == kept.dead
-        return old and 0 <= view.size - kept.rows <= kept.rows // ADDED_SHARE
+        """Say whether a large vocabulary that would have to be read whole may stay: little was added, nothing left."""
+        large = kept.speller is not None and view.text is None and view.count > SMALL
+        near = 0 <= view.size - kept.rows <= kept.rows // ADDED_SHARE
+        return large and near and view.size - view.count == kept.dead
 
     def _brought(self, kept: _Kept, view: ScopeView, wait: bool, pause: float = 0.0) -> Speller | None:
         """Return the speller of a view, built or brought forward; `None` where that fails and nobody insists."""

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.words import LexicalIndex
@@ -335,3 +336,18 @@ def test_a_scope_that_leaves_while_it_is_built_goes_then(
     assert not own._kept
     monkeypatch.setattr(spellers, "SMALL", 10)
     assert counts(speller_of(store)) == {"migrat": 1, "kestrel": 1}
+
+
+def test_a_small_scope_beyond_memory_counts_what_was_just_added(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beyond = RecallConfig(retrieval=RetrievalConfig(exact_max=5, cache_mb=0))
+    with MemoryStore.open(tmp_path / "store", config=beyond) as opened:
+        opened.remember_many([f"kestrel number {n}" for n in range(40)])
+        first = opened.speller(1)
+        assert first is not None and first.vocabulary.frequency("kestrel") == 40
+        opened.remember("kestrel, again")
+        assert counts(opened.speller(1) or first)["kestrel"] == 41
+        monkeypatch.setattr(spellers, "SMALL", 10)  # a large one stays while a twentieth was added
+        opened.remember("kestrel, the last")
+        assert counts(opened.speller(1) or first)["kestrel"] == 41
