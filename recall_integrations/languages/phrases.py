@@ -61,8 +61,12 @@ def said(text: str) -> Said:
 
 
 def _said(text: str) -> Said:
-    if text.isascii() and "  " not in (plain := text[:CHARS_MAX].translate(_BLANKS)):  # each character stays itself
-        return Said(plain, range(len(plain)), range(1, len(plain) + 1))
+    if text.isascii():  # each character stays itself, but of several blanks the first
+        plain = text[:CHARS_MAX].translate(_BLANKS)
+        if "  " not in plain:
+            return Said(plain, range(len(plain)), range(1, len(plain) + 1))
+        kept = [i for i, c in enumerate(plain) if c != " " or plain[i - 1 : i] != " "]
+        return Said("".join([plain[i] for i in kept]), kept, [i + 1 for i in kept])
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []

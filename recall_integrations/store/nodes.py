@@ -234,7 +234,7 @@ class Node(Held):
                 f"of its tables {what}."
             )
         if others := self.others():
-            more = "another process" if len(others) == 1 else f"{len(others)} more processes"
+            more = "1 more process" if len(others) == 1 else f"{len(others)} more processes"
             raise StoreLocked(
                 f"The store {self.name} is open in {more}, and nobody else may have it {what}. "
                 "Close it there and ask again."
