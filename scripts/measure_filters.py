@@ -36,6 +36,12 @@ from recall_integrations.ranking.feature_sum import FixedWeights
 SIZES = (1, 2, 3, 5, 9, 0.3, 0.5, 0.8)  # memories that meet the filter, or their share of the store
 
 
+class Ranker(FixedWeights):
+    """The shipped ranker, with another calibration where one is given."""
+
+    calibration: Any = None
+
+
 class HitsAlone:
     """A calibration that does not look at the share of the scope that meets a filter."""
 
@@ -68,10 +74,10 @@ def main() -> None:
     arguments.add_argument("folder", type=Path, nargs="+")
     arguments.add_argument("--hits-alone", action="store_true", help="whatever the filter, by the model of hits")
     given = arguments.parse_args()
-    ranker = FixedWeights()
+    ranker = Ranker()
     shipped = Calibration.load(ranker.name)
     if given.hits_alone and shipped is not None:
-        ranker.calibration = HitsAlone(shipped)  # type: ignore[attr-defined]
+        ranker.calibration = HitsAlone(shipped)
     found: dict[tuple[float, bool], list[float]] = defaultdict(list)
     for data in (one for folder in given.folder for one in read(folder)):
         with MemoryStore.open() as opened, closing(QueryOptimizer(opened, ranker=ranker)) as optimizer:

@@ -736,7 +736,7 @@ class MemoryStore:
     def filter_mask(
         self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime | None = None
     ) -> Mask | None:
-        """Return the mask of rows that meet the filters, or `None` for all; `current_only` asks what holds `as_of`."""
+        """Return the mask of rows that meet the filters, or `None` for all; `as_of` is for `current_only`."""
         return self._reader.filter_mask(view, filters, now, as_of)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:

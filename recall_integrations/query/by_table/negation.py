@@ -178,6 +178,8 @@ class _Reader:
 
     def _joins_keywords(self, start: int) -> bool:
         """Say whether a word or two and an opener stand before: "stew but no meat", not "there is stew but no meat"."""
+        if start > CLAUSE_CHARS_MAX:  # more than a word or two
+            return False
         *before, last = self.text[:start].split() or [""]
         few = 0 < len(before) <= KEYWORDS_MAX and STOP_WORDS.isdisjoint(before)
         return few and self.words.has("openers", last) and "?" not in self.text
