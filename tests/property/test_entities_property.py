@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import HealthCheck, event, example, given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
@@ -11,6 +10,7 @@ from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import ROOT_LETTERS_MIN, TrigramIndex, key_of, units
 from recall_integrations.text import without_marks
 from tests.quick import examples
+from tests.rows import each_row
 
 IDS = st.sampled_from([f"e{i}" for i in range(8)])
 WORDS = st.sampled_from(
@@ -212,7 +212,7 @@ def test_mentions_do_not_overlap_and_read_like_the_name(text: str) -> None:
         reach = mention.end
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "named"),
     [
         ("\u3040JOS'S", ["José"]),

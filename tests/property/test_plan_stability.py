@@ -33,6 +33,7 @@ from recall_integrations.types import (
 )
 from recall_integrations.types.query import ConversationalVerdict, Identifier, Router
 from tests.quick import examples
+from tests.rows import each_row
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 UNIT = 10**-ROUNDING
@@ -341,21 +342,21 @@ def planned(optimizer: QueryOptimizer, text: str) -> RetrievalPlan:
     return acts(optimizer.plan(optimizer.parse(text, now=NOW)))
 
 
-@pytest.mark.parametrize("way", [*CASE, *SURFACE, *POLITE])
+@each_row("way", [*CASE, *SURFACE, *POLITE])
 def test_case_punctuation_space_and_politeness_change_no_plan(optimizer: QueryOptimizer, way: str) -> None:
     change = (CASE | SURFACE | POLITE)[way]
     changed = [q for q in QUERIES if planned(optimizer, q) != planned(optimizer, change(q))]
     assert changed == []
 
 
-@pytest.mark.parametrize("way", [*SURFACE, *POLITE, "upper"])
+@each_row("way", [*SURFACE, *POLITE, "upper"])
 def test_an_identifier_is_one_in_any_surroundings(optimizer: QueryOptimizer, way: str) -> None:
     change = (CASE | SURFACE | POLITE)[way]
     assert planned(optimizer, IDENTIFIED) == planned(optimizer, change(IDENTIFIED))
     assert planned(optimizer, IDENTIFIED).exact_match
 
 
-@pytest.mark.parametrize("same", SAME, ids=lambda same: same[0])
+@each_row("same", SAME)
 def test_order_and_wording_change_no_plan(optimizer: QueryOptimizer, same: tuple[str, ...]) -> None:
     plans = {text: planned(optimizer, text) for text in same}
     assert {text: plan for text, plan in plans.items() if plan != plans[same[0]]} == {}
@@ -371,7 +372,7 @@ def test_ways_of_writing_combine(optimizer: QueryOptimizer, data: st.DataObject)
     assert planned(optimizer, text) == planned(optimizer, written)
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@each_row("text", QUERIES)
 def test_the_specificity_follows_from_the_normalised_vector(optimizer: QueryOptimizer, text: str) -> None:
     parsed = optimizer.parse(text, now=NOW)
     assert round(parsed.specificity, 9) == round(specificity(normalised(parsed.features)), 9)
@@ -387,7 +388,7 @@ def test_a_folded_query_has_single_spaces(text: str, space: str) -> None:
     assert said == " ".join(said.split())
 
 
-@pytest.mark.parametrize("text", QUERIES)
+@each_row("text", QUERIES)
 def test_cues_and_intents_do_not_look_at_white_space(text: str) -> None:
     for spaced in (text.replace(" ", "  "), text.replace(" ", "\u00a0"), f"\t{text}\n"):
         assert type_cues(spaced) == type_cues(text)

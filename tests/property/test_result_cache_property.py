@@ -12,13 +12,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
 from recall_integrations.config import RankingConfig
 from tests.quick import examples
+from tests.rows import each_row
 
 NOON = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 SCOPES = (Scope(), Scope(user_id="u1"), Scope(user_id="u1", namespace="n"))
@@ -238,7 +238,7 @@ def test_two_ways_of_writing_that_share_an_answer_have_the_same(text: str, way: 
     assert shown(cached.recall(other, **options)) == shown(plain.recall(other, **options))
 
 
-@pytest.mark.parametrize(("text", "other"), [("üüü.", ".üüü "), ("tea . us", "tea us ."), ("us .tea", "us. tea")])
+@each_row(("text", "other"), [("üüü.", ".üüü "), ("tea . us", "tea us ."), ("us .tea", "us. tea")])
 def test_a_mark_elsewhere_in_the_query_changes_no_answer(text: str, other: str) -> None:
     _, cached, plain = _pair()
     options: Any = {"now": NOON, "time_budget_ms": 60_000}

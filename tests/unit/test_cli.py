@@ -13,6 +13,7 @@ from click.testing import CliRunner, Result
 
 from recall_integrations import MemoryStore, Scope
 from recall_integrations.cli import main
+from tests.rows import each_row
 
 Recall = Callable[..., Result]
 ROWS = (
@@ -145,7 +146,7 @@ def test_what_json_prints_can_be_imported_again(tmp_path: Path, store: Path, rec
     assert "0 new, 0 replaced, 3 unchanged" in recall("import", path, "--format", "jsonl", store).stdout
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "words"),
     [
         (["   "], "blank"),
@@ -289,7 +290,7 @@ def test_an_interrupt_has_its_exit_code(monkeypatch: pytest.MonkeyPatch, store: 
     assert recall("search", store, "badge").exit_code == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "command",
     [
         *([], ["import"], ["search"], ["stats"], ["reindex"], ["entity"], ["forget"], ["demo"], ["bench"]),
@@ -325,9 +326,9 @@ def test_the_doctor_of_what_is_no_store(tmp_path: Path, recall: Recall) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("command", [("search",), ("explain",), ("explain", "--no-search")])
-@pytest.mark.parametrize("form", [(), ("--json",)])
-@pytest.mark.parametrize("mode", ["redact", "block"])
+@each_row("command", [("search",), ("explain",), ("explain", "--no-search")])
+@each_row("form", [(), ("--json",)])
+@each_row("mode", ["redact", "block"])
 def test_what_may_not_be_seen_is_not_printed(
     store: Path, recall: Recall, command: tuple[str, ...], form: tuple[str, ...], mode: str
 ) -> None:

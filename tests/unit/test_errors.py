@@ -3,9 +3,8 @@ from __future__ import annotations
 import inspect
 import re
 
-import pytest
-
 from recall_integrations import errors
+from tests.rows import each_row
 
 
 def drawn() -> dict[str, tuple[str, set[str]]]:
@@ -44,7 +43,7 @@ def test_codes_are_stable_and_distinct() -> None:
     assert codes["StoreLocked"] == "STORE_LOCKED" and codes["InvalidQuery"] == "INVALID_QUERY"
 
 
-@pytest.mark.parametrize("name", errors.__all__)
+@each_row("name", errors.__all__)
 def test_messages_are_shown_as_they_are(name: str) -> None:
     assert str(getattr(errors, name)("Say what to do.")) == "Say what to do."
     assert issubclass(getattr(errors, name), errors.RecallError)

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import each_row
+
 PACKAGE = Path(__file__).resolve().parents[2] / "recall_integrations"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
@@ -70,7 +72,7 @@ def test_every_room_has_a_budget(lines: Counter[str]) -> None:
     assert set(lines) == set(BUDGET), "a new room needs a budget, and one that went needs none"
 
 
-@pytest.mark.parametrize("own", BUDGET)
+@each_row("own", BUDGET)
 def test_a_room_keeps_its_budget(own: str, lines: Counter[str]) -> None:
     said = too_many(f"lines of {own}", lines[own], BUDGET[own])
     assert not said, said

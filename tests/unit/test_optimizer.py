@@ -35,6 +35,7 @@ from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.planning import planner
 from recall_integrations.reranking.reranker import RerankError
 from recall_integrations.resilience.breaker import BREAKERS_FILE
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 U1 = Scope(user_id="u1")
@@ -83,7 +84,7 @@ def ids(result):
 # -- what it finds ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "expected", "plan"),
     [
         ("who does Sam report to?", "rel", "entity_centric"),
@@ -114,8 +115,8 @@ def test_a_negated_topic_goes_down_but_stays(optimizer):
     assert "moved down" in negated.hits[ids(negated).index("front")].reason
 
 
-@pytest.mark.parametrize("strategy", ["weighted", "rrf"])
-@pytest.mark.parametrize("query", ["who does Sam report to?", "deploy", "xyzzy", "what did we do, not the frontend"])
+@each_row("strategy", ["weighted", "rrf"])
+@each_row("query", ["who does Sam report to?", "deploy", "xyzzy", "what did we do, not the frontend"])
 def test_scores_are_in_range_and_fall(store, strategy, query):
     optimizer = QueryOptimizer(store, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     result = optimizer.recall(query, scope=U1, k=7, now=NOW)
@@ -178,7 +179,7 @@ def test_filters(optimizer):
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("query", ["", "   ", "\n\t", "\x00\x01", "a" * 1_000_000, "half a pair \ud83d", None, 7, b"x"])
+@each_row("query", ["", "   ", "\n\t", "\x00\x01", "a" * 1_000_000, "half a pair \ud83d", None, 7, b"x"])
 def test_queries_that_are_refused(optimizer, query):
     with pytest.raises(errors.InvalidQuery):
         optimizer.recall(query, scope=U1)
@@ -186,7 +187,7 @@ def test_queries_that_are_refused(optimizer, query):
         optimizer.parse(query, scope=U1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         '"',
@@ -212,13 +213,13 @@ def test_queries_that_look_like_syntax_are_only_text(optimizer, query):
     assert result.hits
 
 
-@pytest.mark.parametrize("k", [0, -1, 1.5, "3", None, True])
+@each_row("k", [0, -1, 1.5, "3", None, True])
 def test_k(optimizer, k):
     with pytest.raises(errors.InvalidArgument, match="k must"):
         optimizer.recall("deploy", scope=U1, k=k)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "bad",
     [
         {"now": datetime(2026, 1, 1)},
@@ -293,10 +294,8 @@ def hangs():
     over.set()
 
 
-@pytest.mark.parametrize("name", ["semantic", "lexical", "graph"])
-@pytest.mark.parametrize(
-    ("error", "reason"), [(RuntimeError("boom"), "error"), (IndexUnavailable("gone"), "index_unavailable")]
-)
+@each_row("name", ["semantic", "lexical", "graph"])
+@each_row(("error", "reason"), [(RuntimeError("boom"), "error"), (IndexUnavailable("gone"), "index_unavailable")])
 def test_an_arm_that_fails_costs_its_results_only(optimizer, name, error, reason):
     result = in_place_of(optimizer, Broken(name, error)).recall("who does Sam report to?", scope=U1)
     assert [(d.stage, d.reason) for d in result.degraded] == [(name, reason)]
@@ -618,10 +617,8 @@ def test_warm_waits_for_the_model_of_the_reranker_where_there_is_one(store):
         QueryOptimizer(store, reranker=Heavy(RerankError("no such model"))).warm(60)
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 10])
-@pytest.mark.parametrize(
-    "query", ["deploy", "who does Sam report to?", "what happened yesterday?", "tomatoes", "no deploy"]
-)
+@each_row("k", [1, 2, 5, 10])
+@each_row("query", ["deploy", "who does Sam report to?", "what happened yesterday?", "tomatoes", "no deploy"])
 def test_the_confidence_is_within_what_the_scores_add_up_to(optimizer, query, k):
     for tokens_max in (None, 12):
         result = optimizer.recall(query, scope=U1, now=NOW, k=k, tokens_max=tokens_max, time_budget_ms=60_000)
@@ -663,8 +660,8 @@ def equal():
         yield store
 
 
-@pytest.mark.parametrize("query", ["green tea", "something about our things", "not tea", "what do I like"])
-@pytest.mark.parametrize("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
+@each_row("query", ["green tea", "something about our things", "not tea", "what do I like"])
+@each_row("strategy", ["fixed_weights", "weighted", "boosts", "rrf"])
 def test_where_all_memories_are_equal_k_of_them_come(equal, query, strategy):
     optimizer = QueryOptimizer(equal, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     result = optimizer.recall(query, k=5, now=NOW)

@@ -14,6 +14,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import ARMS, PlannerConfig
 from recall_integrations.ranking.feature_sum import Ranking
 from recall_integrations.ranking.features.compute import Features
+from tests.rows import each_row
 
 MEMORIES = [
     Memory("Priya moved the Kestrel launch to June", id="a", entities=("Kestrel",)),
@@ -75,8 +76,8 @@ def ids(result: RecallResult) -> list[str | None]:
 # -- arms --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arm", ARMS)
-@pytest.mark.parametrize("query", QUERIES)
+@each_row("arm", ARMS)
+@each_row("query", QUERIES)
 def test_an_arm_that_is_left_out_is_not_asked(store: MemoryStore, arm: str, query: str) -> None:
     rest = tuple(other for other in ARMS if other != arm)
     result = recalled(store, query, planner=PlannerConfig(arms=rest))
@@ -86,8 +87,8 @@ def test_an_arm_that_is_left_out_is_not_asked(store: MemoryStore, arm: str, quer
     assert not any(part.source == arm and part.rank for hit in result.hits for part in hit.contributions)
 
 
-@pytest.mark.parametrize("arm", ARMS)
-@pytest.mark.parametrize("query", QUERIES)
+@each_row("arm", ARMS)
+@each_row("query", QUERIES)
 def test_one_arm_alone_is_asked_whatever_the_plan(store: MemoryStore, arm: str, query: str) -> None:
     result = recalled(store, query, planner=PlannerConfig(arms=(arm,)))
     assert not result.degraded

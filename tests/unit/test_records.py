@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.records import record
+from tests.rows import each_row
 
 T = TypeVar("T")
 
@@ -92,7 +93,7 @@ def test_a_record_is_the_dataclass(options: dict[str, bool], a: int, b: str | No
     assert one != dataclasses.replace(one, a=a + 1)
 
 
-@pytest.mark.parametrize("options", OPTIONS, ids=str)
+@each_row("options", OPTIONS)
 def test_what_is_known_of_a_class_is_known(options: dict[str, bool]) -> None:
     ours, theirs = built(record, **options), built(dataclass, **options)
     assert str(inspect.signature(ours)) == str(inspect.signature(theirs))

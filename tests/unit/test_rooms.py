@@ -7,8 +7,9 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import tomllib
+
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "recall_integrations"
@@ -54,7 +55,7 @@ def test_every_room_has_its_place() -> None:
     assert len(MODULES) > 200
 
 
-@pytest.mark.parametrize("own", ORDER)
+@each_row("own", ORDER)
 def test_a_room_imports_only_rooms_before_it(own: str) -> None:
     place = ORDER.index(own)
     wrong = []
@@ -124,7 +125,7 @@ def defines(module: ast.Module | ast.ClassDef, name: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@each_row("page", PAGES)
 def test_files_and_functions_that_a_page_names_are_there(page: Path) -> None:
     named = named_in(page)
     assert len(named) > 2

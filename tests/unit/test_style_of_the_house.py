@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.rows import each_row
+
 PACKAGE = Path(__file__).resolve().parents[2] / "recall_integrations"
 MODULES = sorted(PACKAGE.rglob("*.py"))
 LINES = 60
@@ -81,7 +83,7 @@ def test_a_long_function_is_noticed() -> None:
     assert list(too_long(ast.parse("def f():\n" + "\n".join(body.splitlines()[1:])))) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "names"),
     [
         ("from recall_integrations.store.indexes import _apply", ["_apply"]),

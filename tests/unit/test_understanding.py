@@ -16,6 +16,7 @@ from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.types import EntityRef, ParsedQuery
 from recall_integrations.types.query import Identifier, Router
+from tests.rows import each_row
 
 NOW = datetime(2026, 5, 14, 1, 30, tzinfo=timezone.utc)
 
@@ -289,7 +290,7 @@ def test_a_ranking_that_fails_leaves_the_order_of_the_arms(store: MemoryStore, m
     optimizer.close()
 
 
-@pytest.mark.parametrize("bad", [{"confidence": float("nan")}, {"confidence": 50}, {"span": (-3, 2)}, {"span": (5, 2)}])
+@each_row("bad", [{"confidence": float("nan")}, {"confidence": 50}, {"span": (-3, 2)}, {"span": (5, 2)}])
 def test_windows_that_make_no_sense(bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(bad))):
         TemporalWindow(start=on(2026, 1, 1), **bad)

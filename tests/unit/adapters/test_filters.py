@@ -11,6 +11,7 @@ from recall_integrations.adapters.filters import as_filters
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters, MemoryType
 from tests.meeting import matches
+from tests.rows import each_row
 
 
 def test_ours_and_none_are_what_they_are() -> None:
@@ -35,7 +36,7 @@ def test_a_mapping_of_conditions() -> None:
     assert not matches(both.condition, {"source": "wiki"}) and not matches(both.condition, {"types": "invoice"})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({"types": {"$in": ["fact"]}}, r"'metadata': \{'types'"),

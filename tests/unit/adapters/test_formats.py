@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from recall_integrations import Hit, Memory
 from recall_integrations.adapters.shapes import FIELDS, format_of
 from recall_integrations.errors import InvalidArgument
+from tests.rows import each_row
 
 UTC = timezone.utc
 WHEN = datetime(2026, 3, 12, 23, 30, tzinfo=UTC)
@@ -24,7 +25,7 @@ def hit(**fields: Any) -> Hit:
 FULL = hit(actor="Priya", event_at=WHEN, created_at=WHEN + timedelta(days=9), metadata={"source": "wiki", "n": 3})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given_format", "shown"),
     [
         ("text", "We chose tea"),
@@ -41,7 +42,7 @@ def test_how_a_text_reads(given_format: str, shown: str) -> None:
     assert format_of(given_format)(FULL, UTC) == shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "shown"),
     [
         (hit(created_at=WHEN), "[2026-03-12] We chose tea"),
@@ -65,7 +66,7 @@ def test_a_value_that_a_template_cannot_write_costs_the_template_and_not_the_ans
     assert format_of("{text} {metadata[source]:d}")(FULL, UTC) == "We chose tea"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wrong", "said"),
     [
         ("", "must hold {text}"),

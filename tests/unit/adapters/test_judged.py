@@ -21,6 +21,7 @@ from recall_integrations.adapters.judged import Runs, cited_of, langsmith_said
 from recall_integrations.adapters.shapes import RESULT
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.types import Scope
+from tests.rows import each_row
 
 ASKED = "who runs the deploy?"
 RUN = "0b5c1e9e-4f4a-4b0e-9a3f-2d8f3c1b7a10"
@@ -112,8 +113,7 @@ def test_a_run_that_is_not_known_needs_the_query(retriever: OptimizedRecallRetri
 # -- LangSmith's shape -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("given", "said"),
+@each_row(("given", "said"),
     [
         ({"key": "user_score", "score": 1}, {"rating": 1}),
         ({"key": "user_score", "score": 0.25, "comment": "so so"}, {"rating": 0.25}),
@@ -127,14 +127,13 @@ def test_a_run_that_is_not_known_needs_the_query(retriever: OptimizedRecallRetri
         ({"key": "toxicity", "score": 0.9}, None),
         ({"key": "user_score", "comment": "thanks"}, None),
         ({"key": "user_score", "correction": "it was Sam"}, None),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_what_feedback_of_langsmith_says(given: dict[str, Any], said: dict[str, Any] | None) -> None:
     found = langsmith_said({"run_id": RUN, **given})
     assert found == (None if said is None else ((RUN,), said))
 
 
-@pytest.mark.parametrize("given", [{"key": "user_score", "score": 1}, {"run_id": RUN, "key": "rating", "score": 5},
+@each_row("given", [{"key": "user_score", "score": 1}, {"run_id": RUN, "key": "rating", "score": 5},
                                    {"run_id": RUN, "key": "rating", "value": "great"}])  # fmt: skip
 def test_feedback_that_cannot_be_used_is_told(given: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
@@ -174,7 +173,7 @@ def test_nodes_of_several_recalls_are_told_apart(retriever: OptimizedRecallRetri
     assert list(found.values()) == [[first[0].node.node_id], [second[0].node.node_id]]
 
 
-@pytest.mark.parametrize("text", ["Nobody knows.", "See [7].", ""])
+@each_row("text", ["Nobody knows.", "See [7].", ""])
 def test_where_nothing_is_cited_it_says_so(retriever: OptimizedRecallRetriever, text: str) -> None:
     with pytest.raises(NotFound, match="CitationQueryEngine"):
         retriever.feedback_cited(Response(response=text, source_nodes=retriever.retrieve(ASKED)))

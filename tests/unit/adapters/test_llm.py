@@ -15,6 +15,7 @@ from llama_index.core.llms import MockLLM
 
 from recall_integrations.adapters.llm import LlmError, identity_of, resolve_llm, text_of
 from recall_integrations.errors import InvalidArgument, RecallError
+from tests.rows import each_row
 
 
 def ask(source: object, prompt: str = "hello") -> str:
@@ -27,7 +28,7 @@ def test_none_is_none() -> None:
     assert resolve_llm(None) is None
 
 
-@pytest.mark.parametrize("source", [3, "gpt", object(), str, ["x"]])
+@each_row("source", [3, "gpt", object(), str, ["x"]])
 def test_what_is_no_model_is_refused(source: object) -> None:
     with pytest.raises(InvalidArgument, match="not a language model"):
         resolve_llm(source)
@@ -64,7 +65,7 @@ def test_llamaindex_models() -> None:
     assert ask(MockLLM(), "hello") == "hello"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "text"),
     [
         ("x", "x"),

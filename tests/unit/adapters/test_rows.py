@@ -9,6 +9,7 @@ import pytest
 from recall_integrations.adapters.rows import memory_data, memory_of, parse_line, stable_id
 from recall_integrations.errors import InvalidInput, InvalidMemory, InvalidScope
 from recall_integrations.types import Memory, Relation, Scope
+from tests.rows import each_row
 
 FULL = Memory(
     "I prefer tea",
@@ -38,7 +39,7 @@ def test_only_text_is_needed_and_null_is_left_out() -> None:
     assert memory == Memory("hello")
 
 
-@pytest.mark.parametrize("text", ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", " 2026-03-01 12:00+00:00 "])
+@each_row("text", ["2026-03-01T12:00:00Z", "2026-03-01T13:00:00+01:00", " 2026-03-01 12:00+00:00 "])
 def test_times_are_iso_with_an_offset(text: str) -> None:
     _, memory = memory_of({"text": "x", "event_at": text}, Scope())
     assert memory.event_at == FULL.event_at
@@ -55,7 +56,7 @@ def test_the_row_s_scope_goes_over_the_default_part_by_part() -> None:
     assert scope == Scope("u", "b", "n")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "message"),
     [
         ({}, "'text' is missing"),
@@ -87,7 +88,7 @@ def test_a_bad_scope_is_named() -> None:
         memory_of({"text": "x", "user_id": 7}, Scope())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("raw", "message"),
     [
         (b'{"text": "x"', "not JSON"),

@@ -7,12 +7,13 @@ from hypothesis import strategies as st
 from recall_integrations.adapters.scopes import find_scope, parse_scope, scope_text
 from recall_integrations.errors import InvalidScope, NotFound
 from recall_integrations.types import Scope
+from tests.rows import each_row
 
 PART = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=12).filter(lambda t: not t or bool(t.strip()))
 KNOWN = [(Scope("locomo", "", "conv-26"), 419), (Scope("locomo", "", "conv-30"), 369), (Scope("ann", "helper"), 2)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "scope"),
     [
         ("", Scope()),

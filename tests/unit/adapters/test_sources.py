@@ -8,7 +8,6 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from langchain_community.docstore.in_memory import InMemoryDocstore
@@ -18,6 +17,7 @@ from langchain_core.vectorstores import VectorStore
 from recall_integrations.adapters.framework_sources import source_of_store
 from recall_integrations.adapters.sources import ChromaSource, in_pages, metric_of, plain
 from recall_integrations.types import Memory
+from tests.rows import each_row
 
 
 class Flat:
@@ -56,7 +56,7 @@ def test_a_faiss_store_is_read_as_it_is() -> None:
     assert source.nearest("query", np.ones(2, dtype=np.float32), 3) == ["b"]  # it has no search by vector
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("about", "metric"),
     [
         ({"configuration": {"hnsw": {"space": "cosine"}}, "metadata": None}, "cosine"),
@@ -97,7 +97,7 @@ class LikeCloud:
         return {"ids": found, **{name: told[name] for name in include}}
 
 
-@pytest.mark.parametrize("count", [0, 1, 300, 301, 1000])
+@each_row("count", [0, 1, 300, 301, 1000])
 def test_a_collection_that_gives_some_at_a_time_is_read_whole(count: int) -> None:
     source = ChromaSource(LikeCloud(count), embedding=lambda texts: np.ones((len(texts), 2)))
     ids = source.ids()

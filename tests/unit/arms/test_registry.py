@@ -15,6 +15,7 @@ from recall_integrations.arms.registry import BUILT_IN, own_lifts, registered
 from recall_integrations.config import ARMS
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.rank import evidence_of
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 TEXTS = ("The shed is green", "The shed is red", "The shed is blue", "Tea is in the kitchen")
@@ -73,7 +74,7 @@ def test_it_brings_candidates_that_nothing_else_finds(store: MemoryStore) -> Non
     assert result.hits[0].memory.id == "3"
 
 
-@pytest.mark.parametrize(("fields", "factor"), [({"lift": 4.0}, 2.0), ({"weight": 3.0}, 3.0), ({"lift": 0.0}, 0.0)])
+@each_row(("fields", "factor"), [({"lift": 4.0}, 2.0), ({"weight": 3.0}, 3.0), ({"lift": 0.0}, 0.0)])
 def test_its_lift_and_weight_scale_what_it_adds(store: MemoryStore, fields: dict[str, float], factor: float) -> None:
     def added(*arms: ArmSpec) -> float:
         hits = {hit.memory.id: hit for hit in ask(store, *arms).hits}
@@ -102,7 +103,7 @@ def test_one_with_the_name_of_a_built_in_arm_takes_its_place(store: MemoryStore)
     assert [s.name for s in specs] == list(ARMS) and specs[1] is not BUILT_IN[1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("arms", "message"),
     [
         (["semantic"], "ArmSpec objects, not str"),

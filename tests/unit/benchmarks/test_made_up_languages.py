@@ -6,9 +6,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from recall_integrations.text.detection import detect_language
+from tests.rows import each_row
 
 FOLDER = Path(__file__).parents[3] / "benchmarks" / "made_up" / "languages"
 
@@ -17,7 +16,7 @@ def rows(code: str, name: str) -> list[dict[str, Any]]:
     return [json.loads(line) for line in (FOLDER / code / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("code", ["ko", "ja", "hi"])
+@each_row("code", ["ko", "ja", "hi"])
 def test_every_question_names_a_note_that_is_there(code: str) -> None:
     notes, questions = rows(code, "memories"), rows(code, "questions")
     assert (len(notes), len(questions)) == (60, 40)
@@ -28,7 +27,7 @@ def test_every_question_names_a_note_that_is_there(code: str) -> None:
     assert max(note["event_at"] for note in notes) < min(q["asked_at"] for q in questions)
 
 
-@pytest.mark.parametrize("code", ["ko", "ja", "hi"])
+@each_row("code", ["ko", "ja", "hi"])
 def test_they_are_told_to_be_in_their_language(code: str) -> None:
     texts = [row["text"] for row in rows(code, "memories")] + [row["query"] for row in rows(code, "questions")]
     told = [detect_language(text).code == code for text in texts]

@@ -11,6 +11,7 @@ from recall_integrations import RecallConfig
 from recall_integrations.config.keeping import KINDS, own_slots
 from recall_integrations.config.schema import schema
 from recall_integrations.errors import ConfigError
+from tests.rows import each_row
 
 DESK = {"nouns": ["Desk", " desk  number"], "kind": "code", "verbs": ["sit at"], "starts": ["Move to"], "one": False}
 
@@ -31,7 +32,7 @@ def test_what_is_said_of_a_slot_is_kept_and_nothing_else() -> None:
     assert config != RecallConfig() and hash(config) != hash(RecallConfig())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "says"),
     [
         (["desk"], "must be a mapping from names to slots"),

@@ -14,6 +14,7 @@ from recall_integrations.config.reading import SECTIONS
 from recall_integrations.config.schema import FILE, as_text, catalogue, example, schema
 from recall_integrations.config.scopes import NOT_PER_SCOPE
 from recall_integrations.errors import ConfigError
+from tests.rows import each_row
 
 PACKAGE = Path(__file__).resolve().parents[3] / "recall_integrations"
 
@@ -33,7 +34,7 @@ def test_every_setting_is_documented_and_has_its_default() -> None:
     assert len(catalogue()) <= 60
 
 
-@pytest.mark.parametrize("path", sorted({*OTHER_NAMES.values()}))
+@each_row("path", sorted({*OTHER_NAMES.values()}))
 def test_what_others_call_it_is_there(path: str) -> None:
     assert path in catalogue()
 

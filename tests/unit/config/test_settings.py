@@ -21,12 +21,13 @@ from recall_integrations.config import (
     RerankConfig,
 )
 from recall_integrations.errors import ConfigError
+from tests.rows import each_row
 
 SECTIONS = [k for n, k in vars(config).items() if n.endswith("Config") and n != "RecallConfig"]
 
 
-@pytest.mark.parametrize("section", SECTIONS)
-@pytest.mark.parametrize("value", [float("nan"), -1e12, 1e12, "much", None])
+@each_row("section", SECTIONS)
+@each_row("value", [float("nan"), -1e12, 1e12, "much", None])
 def test_every_number_has_a_range(section: type[Any], value: Any) -> None:
     numbers = [field for field in dataclasses.fields(section) if not isinstance(field.default, bool | str)]
     asked = [field for field in numbers if value is not None or field.default is not None]
@@ -94,7 +95,7 @@ def test_from_mapping() -> None:
     assert RecallConfig.from_mapping({}) == RecallConfig()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "message"),
     [
         ({"planer": {}}, "planer"),
@@ -152,7 +153,7 @@ def test_fingerprint_follows_every_setting() -> None:
     assert len({c.fingerprint for c in [base, *changed]}) == 5
 
 
-@pytest.mark.parametrize("value", [True, "yes", 1, None])
+@each_row("value", [True, "yes", 1, None])
 def test_a_switch_is_true_or_false(value: Any) -> None:
     if value is True:
         assert QueryConfig(spelling=value).spelling
@@ -173,7 +174,7 @@ def test_a_configuration_is_a_value() -> None:
     assert isinstance(PlannerConfig(precise_threshold=1).precise_threshold, float)
 
 
-@pytest.mark.parametrize("given", [{"planner": 7}, {"planner": QueryConfig()}, {"magic": 7}])
+@each_row("given", [{"planner": 7}, {"planner": QueryConfig()}, {"magic": 7}])
 def test_a_section_is_one_of_its_kind(given: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"^planner must be a mapping or a PlannerConfig|^Unknown setting magic\."):
         RecallConfig(**given)
@@ -211,7 +212,7 @@ def test_answers_are_kept_where_both_say_so() -> None:
     assert RecallConfig.from_mapping(written) == RecallConfig()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({"cache": {"ttl_seconds": 5}}, r"^cache\.ttl_seconds has no effect with mode 'rule'"),

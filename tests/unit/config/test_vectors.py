@@ -10,16 +10,15 @@ from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.config.keeping import OF_CHROMA
 from recall_integrations.config.recall_config import changed_settings, refuse_fixed
 from recall_integrations.errors import ConfigError
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
-    "address", ["http://localhost:8000", "https://api.trychroma.com", "http://[::1]:8000", "pgvector", ""]
-)
+@each_row("address", ["http://localhost:8000", "https://api.trychroma.com", "http://[::1]:8000", "pgvector", ""])
 def test_what_may_be_an_address(address: str) -> None:
     assert VectorsConfig(address=address).address == address
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     [
         "localhost:8000",
@@ -44,8 +43,8 @@ def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
     assert "sesame" not in str(refused.value)
 
 
-@pytest.mark.parametrize("name", ["tenant", "database"])
-@pytest.mark.parametrize("value", ["", " ", "a/b"])
+@each_row("name", ["tenant", "database"])
+@each_row("value", ["", " ", "a/b"])
 def test_names_on_the_server(name: str, value: str) -> None:
     with pytest.raises(ConfigError, match=f"vectors\\.{name}"):
         RecallConfig.from_mapping({"vectors": {name: value}})
@@ -66,7 +65,7 @@ def test_it_comes_from_the_environment_too(monkeypatch: pytest.MonkeyPatch) -> N
     assert RecallConfig.load().vectors == VectorsConfig(address="http://host:8000", token_variable="CHROMA_TOKEN")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("token_variable", "TOKEN"),
@@ -84,7 +83,7 @@ def test_what_is_of_a_chroma_server_is_as_nobody_set_it() -> None:
     assert set(OF_CHROMA) | {"address", "timeout_ms"} == {field.name for field in fields(VectorsConfig)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("address", "most"),
     [
         ("https://api.trychroma.com", (300, 300)),

@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 from recall_integrations.cli import main
 from recall_integrations.console.commands import measure as repository
+from tests.rows import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -25,7 +26,7 @@ def test_the_help_says_what_it_needs() -> None:
     assert "Clone it and run the command there." in " ".join(result.stdout.split())
 
 
-@pytest.mark.parametrize("command", [["latency"], ["quality", "."], ["temporal", "--help"], ["haste"]], ids=" ".join)
+@each_row("command", [["latency"], ["quality", "."], ["temporal", "--help"], ["haste"]])
 def test_a_command_is_missed_in_words(command: list[str]) -> None:
     result = CliRunner().invoke(main, ["bench", *command])
     assert (result.exit_code, result.stderr.count("\n")) == (1, 1), result.output

@@ -21,6 +21,7 @@ from recall_integrations.console.demo import (
 )
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import RecallResult
+from tests.rows import each_row
 from tests.told_elsewhere import LANGUAGES as OTHERS
 from tests.told_elsewhere import content, told_in
 
@@ -35,7 +36,7 @@ def ask(optimizer: QueryOptimizer, query: DemoQuery, k: int = 5) -> RecallResult
     return optimizer.recall(query.text, k=k, scope=demo_data.SCOPE)
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda q: q.plan)
+@each_row("query", QUERIES)
 def test_the_right_memory_comes_first(optimizer: QueryOptimizer, query: DemoQuery) -> None:
     result = ask(optimizer, query)
     assert result.hits[0].memory.id in query.first
@@ -43,7 +44,7 @@ def test_the_right_memory_comes_first(optimizer: QueryOptimizer, query: DemoQuer
     assert all(hit.reason for hit in result.hits)
 
 
-@pytest.mark.parametrize("query", QUERIES, ids=lambda q: q.plan)
+@each_row("query", QUERIES)
 def test_each_question_gets_the_plan_it_is_an_example_of(optimizer: QueryOptimizer, query: DemoQuery) -> None:
     assert ask(optimizer, query).plan.name == query.plan
 
@@ -97,7 +98,7 @@ def notes() -> Iterator[QueryOptimizer]:
         yield opened
 
 
-@pytest.mark.parametrize("query", CHANGES, ids=lambda q: q.shows)
+@each_row("query", CHANGES)
 def test_the_threshold_keeps_what_answers_and_nothing_else(notes: QueryOptimizer, query: DemoQuery) -> None:
     result = notes.recall(query.text, k=3, score_min=SCORE_MIN)
     assert tuple(hit.memory.id for hit in result.hits[:1]) == query.first
@@ -130,7 +131,7 @@ def test_german_spanish_and_chinese_are_told() -> None:
     assert {"de", "es", "zh"} <= set(OTHERS)
 
 
-@pytest.mark.parametrize(("code", "number"), TOLD)
+@each_row(("code", "number"), TOLD)
 def test_the_same_memory_comes_first_in_every_language(
     optimizer: QueryOptimizer, optimizers: dict[str, QueryOptimizer], code: str, number: int
 ) -> None:
@@ -144,7 +145,7 @@ def test_the_same_memory_comes_first_in_every_language(
     assert first == in_english.hits[0].memory.id or query.plan == "temporal"
 
 
-@pytest.mark.parametrize(("code", "number"), TOLD)
+@each_row(("code", "number"), TOLD)
 def test_a_question_is_read_alike_in_every_language(
     optimizer: QueryOptimizer, optimizers: dict[str, QueryOptimizer], code: str, number: int
 ) -> None:
@@ -156,7 +157,7 @@ def test_a_question_is_read_alike_in_every_language(
     assert result.query.negations == in_english.query.negations
 
 
-@pytest.mark.parametrize("code", OTHERS)
+@each_row("code", OTHERS)
 def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryOptimizer], code: str) -> None:
     queries = {q.plan: q for q in told_in(code).queries}
     days = [hit.memory.id for hit in ask(optimizers[code], queries["temporal"], k=2).hits]
@@ -164,7 +165,7 @@ def test_the_two_days_come_first_and_sam_stays_away(optimizers: dict[str, QueryO
     assert "kestrel-sam" not in {hit.memory.id for hit in ask(optimizers[code], queries["balanced"]).hits}
 
 
-@pytest.mark.parametrize("code", OTHERS)
+@each_row("code", OTHERS)
 def test_only_texts_and_names_differ(code: str) -> None:
     assert len(demo_texts().memories) > 10
     for own, english in zip(told_in(code).memories, demo_texts().memories, strict=True):
@@ -175,7 +176,7 @@ def test_only_texts_and_names_differ(code: str) -> None:
         assert own.text != english.text
 
 
-@pytest.mark.parametrize("code", OTHERS)
+@each_row("code", OTHERS)
 def test_every_text_of_a_file_is_used(code: str) -> None:
     assert list(content(code)["memories"]) == [m.id for m in demo_texts().memories]
     known = {e for m in demo_texts().memories for e in m.entities} | set(demo_texts().aliases)

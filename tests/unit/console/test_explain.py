@@ -39,6 +39,7 @@ from recall_integrations.types.query import Correction, QueryToken
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
 from tests.quick import examples
+from tests.rows import each_row
 
 QUERY = "what did Priya say about the deplyment and ABC-123 yesterday, not the frontend?"
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)
@@ -159,7 +160,7 @@ def test_it_says_what_each_mark_means(result: RecallResult) -> None:
         assert words in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("confidence", "filters", "words"),
     [(0.9, True, "filters: "), (0.9, False, "sure enough to filter (≥ 0.5)"), (0.4, False, "only softens")],
 )

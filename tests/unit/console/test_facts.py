@@ -15,6 +15,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
 from recall_integrations.console.rendering import whom
 from recall_integrations.types import RecallResult
+from tests.rows import each_row
 
 Recall = Callable[..., Result]
 U1 = Scope("u1")
@@ -81,7 +82,7 @@ def test_history_stands_indented_below_what_holds(store: Path, recall: Recall) -
     assert before.index("555-0101") == held.index("555-0202") + 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("day", "number"),
     [("2026-01-05", "555-0101"), ("2026-06-04", "555-0101"), ("2026-06-05", "555-0202"), ("2026-01-04", None)],
 )
@@ -109,7 +110,7 @@ def test_what_may_not_be_seen_is_not(store: Path, recall: Recall) -> None:
     assert {fact["memory_id"] for fact in json.loads(none)["facts"]} >= {"m1", "p1"}
 
 
-@pytest.mark.parametrize("wrong", [["--as-of", "yesterday"], ["--as-of", "2026-13-01"], ["--scope", "nobody"]])
+@each_row("wrong", [["--as-of", "yesterday"], ["--as-of", "2026-13-01"], ["--scope", "nobody"]])
 def test_what_cannot_be_used_is_said(store: Path, recall: Recall, wrong: list[str]) -> None:
     result = recall("facts", store, *(wrong if "--scope" in wrong else ["--scope", "u1", *wrong]))
     assert result.exit_code == 1
@@ -131,7 +132,7 @@ def test_what_a_memory_says_cannot_steer_the_terminal(tmp_path: Path, recall: Re
     assert "\x1b" not in recall("facts", tmp_path / "s", "--history").stdout
 
 
-@pytest.mark.parametrize("said", ["phone number", "Phone  Number", "phone_number", "mobile"])
+@each_row("said", ["phone number", "Phone  Number", "phone_number", "mobile"])
 def test_slots_go_by_what_people_call_them(store: Path, recall: Recall, said: str) -> None:
     assert rows(recall("facts", store, "--scope", "u1", "--slot", said))[1].startswith("phone number 555-0202")
 

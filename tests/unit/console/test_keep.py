@@ -13,6 +13,7 @@ from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.delivery.as_data import name_of
 from recall_integrations.ranking.features.compute import FEATURES
+from tests.rows import each_row
 
 Recall = Callable[..., Result]
 
@@ -125,7 +126,7 @@ def test_a_key_that_is_asked_for_twice_has_to_meet_both(store: Path, recall: Rec
     assert counts(store) == [4, 4, 4]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         [],

@@ -6,7 +6,6 @@ import math
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
-import pytest
 from rich.console import Console
 
 from recall_integrations.console.explain import explain as show_explained
@@ -29,6 +28,7 @@ from recall_integrations.types import (
     Scope,
     TemporalWindow,
 )
+from tests.rows import each_row
 
 DAY = datetime(2026, 3, 1, tzinfo=timezone.utc)
 RESULT = RecallResult(
@@ -123,7 +123,7 @@ def test_memory_text_is_never_markup() -> None:
     assert "[bold]is[/bold] 42 :smile:" in shown()
 
 
-@pytest.mark.parametrize("hostile", ["\x1b[2Jgone", "a\x07b", "\x9b31m", "a\u202eb", "a\x00b"])
+@each_row("hostile", ["\x1b[2Jgone", "a\x07b", "\x9b31m", "a\u202eb", "a\x00b"])
 def test_memory_text_cannot_steer_the_terminal(hostile: str) -> None:
     hit = replace(RESULT.hits[0], memory=Memory(f"before {hostile} after", id="x"), reason=f"says: {hostile}")
     text = shown(replace(RESULT, hits=(hit,)))

@@ -18,6 +18,7 @@ from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut,
 from recall_integrations.errors import InvalidArgument, InvalidQuery
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import DENIAL
+from tests.rows import each_row
 
 SCOPE = demo_data.SCOPE
 TUESDAY = "what did I work on last Tuesday and Wednesday?"
@@ -47,7 +48,7 @@ def of_ones_own(optimizer: QueryOptimizer) -> QueryOptimizer:
     return QueryOptimizer(optimizer.store, arms=[spec], clock=lambda: demo_data.NOW)
 
 
-@pytest.mark.parametrize("query", [query.text for query in demo_texts().queries])
+@each_row("query", [query.text for query in demo_texts().queries])
 def test_the_whole_is_what_a_recall_gives(optimizer: QueryOptimizer, query: str) -> None:
     plain = optimizer.recall(query, k=5, scope=SCOPE)
     found = counterfactuals(optimizer, query, k=5, scope=SCOPE, leave_out=[])
@@ -195,7 +196,7 @@ def test_privacy_holds(optimizer: QueryOptimizer, privacy: str) -> None:
     assert "ana@example.com" not in " ".join(texts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "says"),
     [
         ({"leave_out": [["feature:nonsense"]]}, "There is no part 'feature:nonsense'"),

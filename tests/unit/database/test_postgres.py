@@ -22,6 +22,7 @@ from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown, tried_again
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
 from tests.postgres import Postgres, running
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 T = TypeVar("T")
@@ -49,14 +50,14 @@ def transact(engine: Engine, work: Callable[[Connection], T], *, tries: int = 40
     return tried_again(once, twice=again, tries=tries, within_s=60.0)
 
 
-@pytest.mark.parametrize("given", ["", "postgresql://", "mysql://h/d", f"postgresql://u:{SECRET}@h:port/d", "a dir/x"])
+@each_row("given", ["", "postgresql://", "mysql://h/d", f"postgresql://u:{SECRET}@h:port/d", "a dir/x"])
 def test_what_is_no_address_is_refused_without_repeating_it(given: str) -> None:
     with pytest.raises(StoreError, match="postgresql://user:password@host") as met:
         postgres.parsed(given)
     assert "s3cr" not in str(met.value) and met.value.__cause__ is None and met.value.__suppress_context__
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         f"postgresql://priya:{SECRET}@127.0.0.1:1/memories",
@@ -90,7 +91,7 @@ def test_a_pooler_that_takes_no_options_says_what_to_do() -> None:
     assert "does not take `options` of the address" in str(mapped) and "ALTER ROLE" in str(mapped)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "host", "port"),
     [
         ("postgresql://priya:a%2Cb@one:6000,two:6001/memories?sslmode=require", "one,two", "6000,6001"),

@@ -17,6 +17,7 @@ from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.turns import Committed, Outside, Reached, WriteLock
 from recall_integrations.errors import StoreClosed, StoreError
 from tests.postgres import Postgres
+from tests.rows import each_row
 
 SCOPE, SAM = Scope(user_id="u1"), Scope(user_id="sam")
 SOON_S = 20.0
@@ -205,7 +206,7 @@ def test_it_is_read_in_a_snapshot_of_its_own(postgres_url: str) -> None:
         engine.dispose()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "head", "semantic"),
     [
         ("57 a1b2 | 57 | 57", (57, "a1b2"), 57),

@@ -9,6 +9,7 @@ from recall_integrations.delivery.explanation import called, led, named_in, reas
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.privacy.door import Door
 from recall_integrations.types import Contribution, EntityRef, Memory, ParsedQuery, TemporalWindow
+from tests.rows import each_row
 
 MEMORY = Memory("Priya Raman grew up by the sea.", id="m1", type="chunk")
 
@@ -22,7 +23,7 @@ def via(name: str = "Priya Raman", *, about: bool = True) -> Via:
     return Via(row=0, name=name, about=about)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("way", "mode", "said"),
     [
         (via(), "allow", "leads on from “Amber Lantern is a film”: about Priya Raman"),
@@ -42,7 +43,7 @@ def test_a_document_that_is_gone_is_not_named() -> None:
     assert led(via(), None) == "leads on from another document"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "metadata", "name"),
     [
         ("Amber Lantern. A film of 1999.", {}, "Amber Lantern"),
@@ -86,7 +87,7 @@ def test_a_name_is_not_a_part_of_a_word() -> None:
     assert shared_words(parsed, Memory("the same 100,000 yen")) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "said"),
     [
         ("Zoé", "Zoéline is here", False),
@@ -127,7 +128,7 @@ def test_who_asks_is_a_link_only_where_the_graph_starts_from_there() -> None:
     assert reason(manager, Memory("a fact"), (graph,)) == "linked to who asks"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("role", "added", "said"),
     [("user", 0.1, True), ("assistant", 0.1, True), ("user", 0.0, False), ("user", -0.1, False), (None, 0.1, False)],
 )
@@ -144,9 +145,7 @@ def said_by(memory: Memory, **parts: tuple[float, float]) -> str:
     return reason(ParsedQuery(original="which colour", terms=("colour",)), memory, made)
 
 
-@pytest.mark.parametrize(
-    ("told", "answers"), [((0.5, 0.1), True), ((0.9, 5.0), True), ((0.4, 5.0), False), ((0.9, 0.0), False)]
-)
+@each_row(("told", "answers"), [((0.5, 0.1), True), ((0.9, 5.0), True), ((0.4, 5.0), False), ((0.9, 0.0), False)])
 def test_an_answer_to_a_question_close_to_the_query(told: tuple[float, float], answers: bool) -> None:
     wanted = "answers a question close to yours" if answers else "weak match"
     assert said_by(Memory("Dark green."), asked_before=told) == wanted
@@ -180,7 +179,7 @@ def test_who_takes_part_is_a_reason_where_no_name_is() -> None:
     assert reason(parsed, Memory("hello", actor="Ann"), (cast,)) == "entities overlap: Ann"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "words"),
     [
         ("exchange_bm25", "what is said beside it matches"),

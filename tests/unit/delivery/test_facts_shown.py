@@ -13,6 +13,7 @@ from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.privacy.door import WITHHELD, Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types.facts import CORRECTED, Fact
+from tests.rows import each_row
 
 JANUARY, JUNE = (datetime(2026, month, 5, tzinfo=timezone.utc) for month in (1, 6))
 
@@ -31,7 +32,7 @@ def seen_through(door: Door, found: Fact, memory: Memory, ms: float = 5_000.0) -
     return shown
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slot", "value", "text"),
     [
         ("phone_number", "+49 30 901820", "My number is +49 30 901820"),
@@ -53,7 +54,7 @@ def test_what_its_own_text_hides_is_hidden_although_it_looks_harmless() -> None:
     assert seen(fact("open:favourite flower", "tulip44"), memory, "redact").value == WITHHELD
 
 
-@pytest.mark.parametrize(("slot", "value"), [("home", "Lisbon"), ("language", "German"), ("open:team cat", "Mia")])
+@each_row(("slot", "value"), [("home", "Lisbon"), ("language", "German"), ("open:team cat", "Mia")])
 def test_the_rest_is_shown_as_it_is(slot: str, value: str) -> None:
     found = fact(slot, value, "priya")
     assert seen(found, Memory(f"It is {value}", id="m1"), "redact") == found

@@ -10,6 +10,7 @@ import pytest
 from recall_integrations import Hit, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.types import marks_of
+from tests.rows import each_row
 from tests.spent import seconds_of
 
 MARCH = datetime(2026, 3, 2, 9, tzinfo=timezone.utc)
@@ -75,7 +76,7 @@ def test_a_date_outside_of_the_time_asked_for_is_not_marked(optimizer: QueryOpti
     assert "time" not in {kind for _, kind, _ in marks(found(optimizer, "what did Priya say in May 2026?", "a"))}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "marked"),
     [
         ("It slips to March 12", ["March 12"]),  # ten days later
@@ -108,7 +109,7 @@ def test_a_text_is_read_in_its_own_language(optimizer: QueryOptimizer) -> None:
     assert marks(hit) == [("Häuser", "word", "haus"), ("verkauft", "word", "verkauft")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "text", "date"),
     [
         ("Wann zog Frau Müller um?", "Frau Müller zog im März 2020 nach Zürich", "März 2020"),

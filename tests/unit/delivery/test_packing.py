@@ -10,6 +10,7 @@ from recall_integrations.delivery.packing import CUT_REASON, estimate_tokens, pa
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import Door
 from recall_integrations.types import Hit, Memory
+from tests.rows import each_row
 
 
 def words(text: str) -> int:
@@ -24,7 +25,7 @@ def texts(kept: tuple[Hit, ...]) -> list[str]:
     return [h.memory.text for h in kept]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "low", "high"),
     [
         ("", 0, 0),
@@ -70,7 +71,7 @@ def test_the_best_is_cut_at_a_word_if_no_sentence_fits() -> None:
     assert given_hits[0].memory.text == "one two three four"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "budget", "count", "cut"),
     [
         ("We met Dr. Lee on 3. March. She was late! Then we left", 8, words, "We met Dr. Lee on 3. March. …"),
@@ -126,13 +127,13 @@ def test_no_hits() -> None:
     assert pack([], 10) == ((), 0, False)
 
 
-@pytest.mark.parametrize("budget", [-1, 1.5, "10", True])
+@each_row("budget", [-1, 1.5, "10", True])
 def test_what_is_no_budget_is_refused(budget: object) -> None:
     with pytest.raises(InvalidArgument, match="tokens_max"):
         pack(hits("a"), budget)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("answer", [-1, 1.5, None, True])
+@each_row("answer", [-1, 1.5, None, True])
 def test_a_counter_must_count(answer: object) -> None:
     with pytest.raises(InvalidArgument, match="counter"):
         pack(hits("a"), 5, lambda text: answer)  # type: ignore[arg-type, return-value]

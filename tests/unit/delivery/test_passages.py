@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from recall_integrations.delivery.highlights import LONG_CHARS, PASSAGE_CHARS, best_passage, units
+from tests.rows import each_row
 
 FILL = "Nothing of it is said in this sentence, which goes on for a while. "
 
@@ -44,7 +44,7 @@ def test_words_that_say_too_little_make_none() -> None:
     assert best_passage(text, np.asarray([], dtype=np.int64), np.zeros((1, 0), dtype=np.float32)) is None
 
 
-@pytest.mark.parametrize("text", ["x" * 5_000, "word " * 1_000, "数据库" * 900, "a. " * 900, "\n" * 900, FILL * 40])
+@each_row("text", ["x" * 5_000, "word " * 1_000, "数据库" * 900, "a. " * 900, "\n" * 900, FILL * 40])
 def test_parts_are_no_longer_than_a_passage_and_end_with_the_text(text: str) -> None:
     ends = units(text)
     assert ends[-1] == len(text)

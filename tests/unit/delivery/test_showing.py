@@ -10,12 +10,13 @@ from recall_integrations.delivery.showing import AT_ONCE_CHARS, Showing, Shown
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Memory
+from tests.rows import each_row
 
 LONG_TEXT = Memory("call 030 1234567 " + "tea " * AT_ONCE_CHARS, id="long", actor="Sam")
 
 
-@pytest.mark.parametrize("memory", [LONG_TEXT, Memory("call 030 1234567", id="short")])
-@pytest.mark.parametrize("mode", ["allow", "redact", "block"])
+@each_row("memory", [LONG_TEXT, Memory("call 030 1234567", id="short")])
+@each_row("mode", ["allow", "redact", "block"])
 def test_with_time_it_is_what_the_mode_says(memory: Memory, mode: str) -> None:
     showing = Shown(Door(mode), Deadline.after(60_000), Showing())
     assert showing.of(memory) == Door(mode).memory(memory)

@@ -10,6 +10,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.delivery.explanation import in_words
+from tests.rows import each_row
 
 AT = datetime(2023, 5, 17, 12, tzinfo=timezone.utc)
 
@@ -18,8 +19,8 @@ def moment(said: str, zone: str = "UTC") -> datetime:
     return datetime.fromisoformat(said).replace(tzinfo=ZoneInfo(zone)).astimezone(timezone.utc)
 
 
-@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo", "Asia/Kolkata"])
-@pytest.mark.parametrize(
+@each_row("zone", ["UTC", "Europe/Berlin", "America/Los_Angeles", "Asia/Tokyo", "Asia/Kolkata"])
+@each_row(
     ("start", "stop", "words"),
     [
         ("2023-05-12", "2023-05-13", "12 May 2023"),

@@ -26,6 +26,7 @@ from recall_integrations.types import (
     RetrievalPlan,
     unchecked_memory,
 )
+from tests.rows import each_row
 
 WHEN = datetime(2026, 3, 12, 9, 30, tzinfo=timezone(timedelta(hours=2)))
 MEMORY = Memory(
@@ -107,9 +108,7 @@ def test_any_values_travel(text: str, score: float, rank: int, note: str | None)
     assert found == part or math.isnan(score)
 
 
-@pytest.mark.parametrize(
-    "data", [None, 7, [], {"memory": 3}, {"memory": {}, "score": "x"}, {"score": 0.5}, {"memory": []}]
-)
+@each_row("data", [None, 7, [], {"memory": 3}, {"memory": {}, "score": "x"}, {"score": 0.5}, {"memory": []}])
 def test_what_is_none_is_an_error_that_names_versions(data: Any) -> None:
     with pytest.raises(ServerError, match="same version"):
         record_of(Hit, data)

@@ -16,6 +16,7 @@ from recall_integrations.errors import ConfigError, PrivacyViolation, RecallErro
 from recall_integrations.privacy.door import Door
 from recall_integrations.recall import RecallState, Stage, StageEvent, Turn
 from recall_integrations.testing import HashEmbedding
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)
 PHONE = "+49 170 1234567"
@@ -145,7 +146,7 @@ def test_a_reranker_of_this_process_sees_the_texts(store: MemoryStore) -> None:
     assert result.rerank.used and any("1234567" in text for text in given) and "1234567" not in repr(result)
 
 
-@pytest.mark.parametrize("mode", ["allow", "redact", "block"])
+@each_row("mode", ["allow", "redact", "block"])
 def test_a_language_model_is_given_what_may_be_seen(store: MemoryStore, mode: str) -> None:
     given: list[str] = []
 
@@ -219,7 +220,7 @@ def test_patterns_of_the_user_act_in_a_recall(store: MemoryStore) -> None:
     optimizer.close()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "message"),
     [
         ({"badge": "("}, r"privacy\.patterns\.badge is no regular expression"),

@@ -21,6 +21,7 @@ from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.start import STOP_S
 from recall_integrations.serving.tokens import Tokens
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 DEPLOY = ROOT / "deploy"
@@ -55,7 +56,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
 COMMANDS = list(commands())
 
 
-@pytest.mark.parametrize(("_name", "words"), COMMANDS, ids=[name for name, _ in COMMANDS])
+@each_row(("_name", "words"), COMMANDS)
 def test_every_command_is_one_of_ours(_name: str, words: list[str]) -> None:
     command: click.Command = main
     rest = list(words)
@@ -67,7 +68,7 @@ def test_every_command_is_one_of_ours(_name: str, words: list[str]) -> None:
         assert made.params
 
 
-@pytest.mark.parametrize("words", [words for _, words in COMMANDS if words[0] == "serve"])
+@each_row("words", [words for _, words in COMMANDS if words[0] == "serve"])
 def test_nodes_listen_for_others_with_tokens(words: list[str]) -> None:
     serve = main.commands["serve"]
     with serve.make_context("serve", list(words[1:])) as made:
@@ -187,13 +188,13 @@ def test_nodes_have_a_limit_of_memory() -> None:
     assert {*NODES, *(name for name in CONTAINERS if name.endswith(" recall"))} <= LIMITED.keys()
 
 
-@pytest.mark.parametrize("name", sorted(LIMITED))
+@each_row("name", sorted(LIMITED))
 def test_what_has_a_limit_of_memory_keeps_little_of_scopes(name: str) -> None:
     settings = settings_in(LIMITED[name])[0]
     assert settings["retrieval.cache_mb"] == 128  # the default is half of a node's limit: it would be killed
 
 
-@pytest.mark.parametrize("name", sorted(SERVICES))
+@each_row("name", sorted(SERVICES))
 def test_services_come_back(name: str) -> None:
     assert SERVICES[name]["restart"] == "unless-stopped"
 

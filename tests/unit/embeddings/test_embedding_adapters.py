@@ -23,6 +23,7 @@ from recall_integrations.adapters.embedding import PROBE, CallableAdapter, resol
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding, bundled
 from recall_integrations.errors import EmbeddingError, InvalidArgument, MissingExtra
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 HERE = __name__.split(".")[0]
@@ -117,7 +118,7 @@ class _AsyncCall:
         return numbers(texts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "says"),
     [
         (3, "cannot be a int. Pass None"),
@@ -303,7 +304,7 @@ def _class(name: str, base: type = Embeddings, **fields: Any) -> Any:
     return type(name, (base,), {**methods, **fields})()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("source", "remote"),
     [
         (_class("OpenAIEmbeddings"), True),
@@ -355,7 +356,7 @@ def test_a_cache_has_the_name_of_what_it_caches() -> None:
 # -- models that misbehave -----------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     "answer",
     [
         np.array([[3.0, 4.0]], dtype=np.float16),
@@ -376,7 +377,7 @@ def test_a_zero_vector_stays_zero() -> None:
     assert resolve_embedding(lambda texts: [[0.0, 0.0]] * len(texts)).embed_query("x").tolist() == [0.0, 0.0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "says"),
     [
         ([[1.0, 2.0]], r"must return 2 vectors.*shape \(1, 2\)"),
@@ -425,7 +426,7 @@ def test_queries_and_documents_of_different_length_are_named() -> None:
         embedding.embed_query("b")
 
 
-@pytest.mark.parametrize("kind", [Notes, Pages, None])
+@each_row("kind", [Notes, Pages, None])
 def test_an_exception_of_the_model_becomes_ours(kind: type | None) -> None:
     cause = RuntimeError("quota is used up")
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.embeddings.static import KeptWords, StaticEmbedding, bundled
 from tests.quick import examples
+from tests.rows import each_row
 
 TOKENIZER = bundled()._model.tokenizer
 PLAIN = st.text(st.characters(min_codepoint=0x20, max_codepoint=0x7E).filter(lambda c: c != "["), max_size=80)
@@ -27,7 +27,7 @@ def test_ids_are_those_of_the_whole_text(texts: list[str], kept: int) -> None:
         assert words.ids(text, TOKENIZER) == by_tokenizer(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What's new in bx4751400_v2? 3.5% of $20 (e.g. ~user@host.com) -- a/b\\c",
@@ -41,7 +41,7 @@ def test_signs_long_words_and_nothing(text: str) -> None:
     assert KeptWords().ids(text, TOKENIZER) == by_tokenizer(text)
 
 
-@pytest.mark.parametrize("text", ["[PAD] and [UNK]", "café", "a\tb", "日本"])
+@each_row("text", ["[PAD] and [UNK]", "café", "a\tb", "日本"])
 def test_the_tokenizer_is_asked_about_anything_else(text: str) -> None:
     assert KeptWords().ids(text, TOKENIZER) is None
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import unicodedata
 from importlib.resources import files
 
-import pytest
-
 from recall_integrations.embeddings.probe import pairs
+from tests.rows import each_row
 
 LATIN = ("LATIN",)
 SCRIPTS: dict[str, tuple[str, ...]] = {
@@ -62,7 +61,7 @@ def test_there_is_a_file_for_each_language_and_no_other() -> None:
     assert found == {f"{code}.tsv" for code in SCRIPTS}
 
 
-@pytest.mark.parametrize("code", SCRIPTS)
+@each_row("code", SCRIPTS)
 def test_forty_lines_of_two_parts(code: str) -> None:
     rows = read(code)
     assert len(rows) == len(pairs("en")) == 40
@@ -74,13 +73,13 @@ def test_forty_lines_of_two_parts(code: str) -> None:
             assert part == unicodedata.normalize("NFC", part)
 
 
-@pytest.mark.parametrize("code", SCRIPTS)
+@each_row("code", SCRIPTS)
 def test_nothing_stands_twice(code: str) -> None:
     texts = [part.casefold() for row in read(code) for part in row]
     assert len(set(texts)) == len(texts)
 
 
-@pytest.mark.parametrize("code", SCRIPTS)
+@each_row("code", SCRIPTS)
 def test_every_letter_is_of_the_script(code: str) -> None:
     parts = [part for row in read(code) for part in row]
     assert len(parts) > 20
@@ -90,7 +89,7 @@ def test_every_letter_is_of_the_script(code: str) -> None:
         assert [c for c in letters if not unicodedata.name(c).startswith(SCRIPTS[code])] == [], part
 
 
-@pytest.mark.parametrize("code", sorted(OWN))
+@each_row("code", sorted(OWN))
 def test_the_letters_are_those_of_the_language(code: str) -> None:
     text = "".join(part for row in read(code) for part in row).casefold()
     assert [c for c in OWN[code] if c not in text] == []
@@ -104,19 +103,19 @@ def test_japanese_lines_have_kana() -> None:
         assert any(unicodedata.name(c).startswith("HIRAGANA") for c in part), part
 
 
-@pytest.mark.parametrize("code", sorted(SCRIPTS.keys() - {"en"}))
+@each_row("code", sorted(SCRIPTS.keys() - {"en"}))
 def test_nothing_is_left_in_english(code: str) -> None:
     english = {part.casefold() for pair in pairs("en") for part in pair}
     assert [part for row in read(code) for part in row if part.casefold() in english] == []
 
 
-@pytest.mark.parametrize("code", SPACED)
+@each_row("code", SPACED)
 def test_question_and_answer_share_at_most_one_long_word(code: str) -> None:
     shared = [(question, long_words(question) & long_words(answer)) for question, answer in read(code)]
     assert [entry for entry in shared if len(entry[1]) > 1] == []
 
 
-@pytest.mark.parametrize("code", sorted(RUNS))
+@each_row("code", sorted(RUNS))
 def test_without_spaces_they_share_no_long_run(code: str) -> None:
     assert [row for row in read(code) if longest_shared_run(*row) > RUNS[code]] == []
 

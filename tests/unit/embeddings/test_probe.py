@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError, InvalidArgument
+from tests.rows import each_row
 
 
 class Oracle:
@@ -35,7 +36,7 @@ def test_the_bundled_model_is_worth_one_in_english_and_next_to_nothing_elsewhere
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reached", "worth"),
     [
         (probe.CHANCE, 0),
@@ -97,7 +98,7 @@ def test_numbers_that_are_not_finite_are_an_error() -> None:
         probe.mean_reciprocal_rank(Broken())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "found"),
     [
         ("de", "wo wohnt sie", 0.4),  # measured
@@ -114,7 +115,7 @@ def test_what_was_not_measured_is_told_by_its_script(language: str | None, text:
     assert probe.worth_in(language, text, known) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "script"),
     [("Ärger", "LATIN"), ("привет OK", "CYRILLIC"), ("你好", "CJK"), ("123 !?", "LATIN"), ("नमस्ते", "DEVANAGARI")],
 )

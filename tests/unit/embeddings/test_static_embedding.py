@@ -19,6 +19,7 @@ from recall_integrations.embeddings import static
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import BUNDLED, StaticEmbedding, bundled
 from recall_integrations.errors import EmbeddingError, InvalidArgument
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -105,7 +106,7 @@ def test_shapes_and_types(model: StaticEmbedding) -> None:
     assert model.embed_documents([]).shape == (0, 256)
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "\u0e44\u0e17\u0e22", "[UNK]", "x" * 200])
+@each_row("text", ["", "  \n", "\u0e44\u0e17\u0e22", "[UNK]", "x" * 200])
 def test_text_without_a_known_token_is_zero(model: StaticEmbedding, text: str) -> None:
     assert not model.embed_query(text).any()
     assert model.tokenize_ids([text]) == [[]]
@@ -122,7 +123,7 @@ def test_meaning_beats_form_and_finds_the_paraphrase(model: StaticEmbedding) -> 
     assert first >= FIRST_MIN
 
 
-@pytest.mark.parametrize("damage", ["shuffled", "shifted", "holes", "rotated"])
+@each_row("damage", ["shuffled", "shifted", "holes", "rotated"])
 def test_a_damaged_matrix_would_be_noticed(copy: Path, damage: str) -> None:
     from safetensors.numpy import load, save
 
@@ -268,7 +269,7 @@ def _zeros(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(save({"embeddings": np.zeros((29_525, 2), dtype=np.int8)}))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("damage", "says"),
     [
         (_truncate, "Cannot read"),

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from recall_integrations.facts.deciding import decide, words_for
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.said import IS, NOT, USER, WAS, name_key, speaker_key, subject_key
@@ -14,6 +12,7 @@ from recall_integrations.facts.slots import DEFAULT
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.types.roles import Role
+from tests.rows import each_row
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 
@@ -59,7 +58,7 @@ def first(facts: Facts, mode: str, now: int = 200, window: tuple[int, int] | Non
     return [] if found is None else list(found.first)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("mode", "now", "window", "expected"),
     [
         (NOW, 200, None, [4, 3]),
@@ -148,7 +147,7 @@ def test_the_reason_of_who_says_what_was_and_what_is_is_of_what_is() -> None:
     assert words_for(1, stretches, str, 5) == "holds since 1 January 1970"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("subject", "actor", "role", "key"),
     [
         ("", None, None, USER),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.facts.question import HISTORY, MODES, NOW, PREVIOUS, THEN, WHEN, StateAsked, state_asked
 from recall_integrations.facts.slots import DEFAULT, Slot, Slots
+from tests.rows import each_row
 from tests.spent import seconds_of
 
 
@@ -17,7 +17,7 @@ def asked(query: str, *, windowed: bool = False) -> StateAsked:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slots", "subject", "value"),
     [
         ("what is my phone number?", "phone_number", "", ""),
@@ -125,7 +125,7 @@ def test_how_it_is(query: str, slots: str, subject: str, value: str) -> None:
     assert (found.mode, "/".join(found.slots), found.subject, found.value) == (NOW, slots, subject, value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slots", "before"),
     [
         ("where did I live back then?", "home/address", ""),
@@ -139,7 +139,7 @@ def test_how_it_was_at_a_time(query: str, slots: str, before: str) -> None:
     assert (found.mode, "/".join(found.slots), found.before) == (THEN, slots, before)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slots", "subject"),
     [
         ("what was my previous number?", "phone_number", ""),
@@ -164,7 +164,7 @@ def test_what_it_was_before(query: str, slots: str, subject: str) -> None:
     assert (found.mode, "/".join(found.slots), found.subject) == (PREVIOUS, slots, subject)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slots", "subject"),
     [
         ("how did my number change?", "phone_number", ""),
@@ -186,7 +186,7 @@ def test_all_that_it_was(query: str, slots: str, subject: str) -> None:
     assert (found.mode, "/".join(found.slots), found.subject) == (HISTORY, slots, subject)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slots", "subject", "value"),
     [
         ("when did I move to Lisbon?", "home", "", "Lisbon"),
@@ -220,7 +220,7 @@ def test_the_time_that_a_query_names_is_no_part_of_its_noun() -> None:
     assert state_asked(query) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "slot", "subject"),
     [
         ("wie ist meine Telefonnummer?", "phone_number", ""),
@@ -237,7 +237,7 @@ def test_german_and_spanish_ask_by_their_tables(query: str, slot: str, subject: 
     assert (found.slots, found.subject, found.mode) == ((slot,), subject, NOW)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "what did I say about my car?",
@@ -458,7 +458,7 @@ def test_any_words_of_questions_are_read(text: str, windowed: bool) -> None:
     assert valid(state_asked(text, windowed=windowed))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "what is my " * 364,

@@ -12,6 +12,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
 from recall_integrations.facts.sentences import said_in
 from recall_integrations.facts.slots import Slot, Slots
+from tests.rows import each_row
 from tests.spent import seconds_of
 
 AT = datetime(2024, 6, 15, tzinfo=UTC)
@@ -91,7 +92,7 @@ ONE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "op", "subject", "slot", "value"), ONE)
+@each_row(("text", "op", "subject", "slot", "value"), ONE)
 def test_a_plain_sentence_says_one_thing(text: str, op: str, subject: str, slot: str, value: str) -> None:
     assert _said(text) == [(op, subject, slot, value)]
 
@@ -179,7 +180,7 @@ OTHERS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "op", "subject", "slot", "value"), OTHERS)
+@each_row(("text", "op", "subject", "slot", "value"), OTHERS)
 def test_german_and_spanish_are_read_by_their_tables(text: str, op: str, subject: str, slot: str, value: str) -> None:
     assert _said(text) == [(op, subject, slot, value)]
 
@@ -189,12 +190,12 @@ def test_what_nobody_owns_is_the_users_whoever_says_it() -> None:
     assert (said.op, said.slot, said.value, said.subject) == (IS, "open:door code", "9999", "the")
 
 
-@pytest.mark.parametrize("text", NONE)
+@each_row("text", NONE)
 def test_what_states_nothing_says_nothing(text: str) -> None:
     assert _said(text) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value", "instead", "corrects"),
     [
         ("My number is not 555-0101 but 555-0102.", "555-0102", "555-0101", True),
@@ -215,7 +216,7 @@ def test_contradictions_are_given_in_order() -> None:
     assert [said[3] for said in _said("I live in Berlin. I live in Lisbon.")] == ["Berlin", "Lisbon"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "since"),
     [
         ("I moved to Lisbon in March.", datetime(2024, 3, 1, tzinfo=UTC)),
@@ -228,7 +229,7 @@ def test_since_when(text: str, since: datetime | None) -> None:
     assert [said.since for said in said_in(text, AT)] == [since]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "since", "until"),
     [
         ("I lived in Rome from 2010 to 2015.", "2010-01-01", "2015-01-01"),
@@ -271,7 +272,7 @@ def test_a_slot_of_a_user_is_read() -> None:
     assert (said.slot, said.value) == ("chair", "Aeron")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "wrong",
     [
         {"name": "", "nouns": ("x",)},
@@ -300,7 +301,7 @@ def test_any_text_is_read(text: str) -> None:
         assert len(said.value) <= 80
 
 
-@pytest.mark.parametrize(
+@each_row(
     "unit",
     [
         "my ",

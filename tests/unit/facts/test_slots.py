@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.facts.question import state_asked
 from recall_integrations.facts.slots import DEFAULT, SLOTS, Slots
+from tests.rows import each_row
 
 DESK = {"nouns": ("desk",), "kind": "code", "verbs": ("sit at",), "starts": ("move to",)}
 
@@ -29,9 +28,7 @@ def test_what_is_left_out_stays_as_it_was() -> None:
     assert none is not None and none.verbs == () and not none.one and none.starts == shipped.starts
 
 
-@pytest.mark.parametrize(
-    "query", ["what is my desk?", "where do I sit?", "where am I sitting now?", "where does Priya sit?"]
-)
+@each_row("query", ["what is my desk?", "where do I sit?", "where am I sitting now?", "where does Priya sit?"])
 def test_a_slot_is_asked_for_by_its_name_and_by_where_one_is(query: str) -> None:
     asked = state_asked(query, Slots.of({"desk": DESK}))
     assert asked is not None and asked.slots == ("desk",)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.facts.said import IS, NOT, WAS
 from recall_integrations.facts.timeline import AGO, PAST, Stretch, Told, held_at, timeline
+from tests.rows import each_row
 
 
 def told(num: int, value: str, at: int, op: str = IS, **more: Any) -> Told:
@@ -348,7 +349,7 @@ def test_nothing_that_was_told_is_lost(given: list[Told], one: bool) -> None:
             assert each.num in nums or each.num in by
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [
         ("Lisbon", "lisbon.", True),

@@ -11,6 +11,7 @@ import tomllib
 
 from recall_integrations.errors import InvalidArgument, MissingExtra, extra
 from recall_integrations.frameworks.given import optimizer_of
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -37,7 +38,7 @@ def test_other_errors_pass() -> None:
         raise ModuleNotFoundError("No module named 'mcp'")
 
 
-@pytest.mark.parametrize("given", [None, "memories/", 3])
+@each_row("given", [None, "memories/", 3])
 def test_a_bridge_needs_a_store(given: object) -> None:
     with pytest.raises(InvalidArgument, match=r"MemoryStore\.open"):
         optimizer_of(given)

@@ -24,6 +24,7 @@ from recall_integrations.frameworks.items import (
     narrowing,
 )
 from recall_integrations.types import Memory
+from tests.rows import each_row
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=timezone.utc)
 
@@ -32,7 +33,7 @@ def item(value: dict[str, Any], namespace: tuple[str, ...] = ("users", "u1"), ke
     return Kept(namespace=namespace, key=key, value=value, created_at=NOW, updated_at=NOW, born=7)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "value",
     [
         {},
@@ -65,18 +66,18 @@ def test_what_is_not_indexed_has_no_words() -> None:
     assert (memory.text, memory.channel) == ("-", NOT_INDEXED)
 
 
-@pytest.mark.parametrize("value", [{1: "a"}, {"a": {2: 3}}, {"a": [{None: 1}]}, {"a": {1, 2}}, {"a": float("nan")}])
+@each_row("value", [{1: "a"}, {"a": {2: 3}}, {"a": [{None: 1}]}, {"a": {1, 2}}, {"a": float("nan")}])
 def test_what_is_no_json_is_an_error_that_names_the_item(value: Any) -> None:
     with pytest.raises(InvalidMemory, match="The item 'k' of"):
         memory_of(item(value), "a")
 
 
-@pytest.mark.parametrize("own", [None, 3, {}, {"place": 3}, {"place": "[]"}, {"place": '["a","k"]', "updated_at": "x"}])
+@each_row("own", [None, 3, {}, {"place": 3}, {"place": "[]"}, {"place": '["a","k"]', "updated_at": "x"}])
 def test_a_memory_that_is_no_item_is_none(own: Any) -> None:
     assert kept_of(Memory("tea", created_at=NOW, metadata={} if own is None else {OWN: own})) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "text"),
     [
         ({"text": "I like tea"}, "I like tea"),

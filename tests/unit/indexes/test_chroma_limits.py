@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.indexes.vector_server import of_a_quota, of_a_request
+from tests.rows import each_row
 from tests.scripted_chroma import quota
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("what", "action"),
     [
         ("Number of records", "Upsert"),
@@ -31,7 +30,7 @@ def test_what_the_client_says() -> None:
     assert told.startswith("it takes 166 vectors at once, and a request had 500. Have the limit raised")
 
 
-@pytest.mark.parametrize("what", ["Collection size (records)", "Number of collections", "Embedding dimension"])
+@each_row("what", ["Collection size (records)", "Number of collections", "Embedding dimension"])
 def test_a_quota_of_something_else_than_a_request(what: str) -> None:
     said = quota(what, "Upsert", 9, 8)
     assert not of_a_request(said)
@@ -43,8 +42,6 @@ def test_a_text_of_any_length_is_cut() -> None:
     assert len(of_a_quota("Quota exceeded " + "x" * 10_000)) < 400
 
 
-@pytest.mark.parametrize(
-    "said", ["", "wrong dimension", "no database 'quota'", quota("Number of concurrent reads", "Query", 11, 10)]
-)
+@each_row("said", ["", "wrong dimension", "no database 'quota'", quota("Number of concurrent reads", "Query", 11, 10)])
 def test_what_is_about_something_else(said: str) -> None:
     assert not of_a_request(said) and not of_a_quota(said)

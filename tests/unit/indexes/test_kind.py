@@ -14,6 +14,7 @@ from recall_integrations.indexes.kind import GATES, Kind, KindCounter, how_long
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.types.roles import ROLE_CODES, Role
 from tests.columns import ColumnsBuilder, TextRow, columns_of
+from tests.rows import each_row
 
 USER, ASSISTANT = ROLE_CODES[Role.USER], ROLE_CODES[Role.ASSISTANT]
 Memory = tuple[int, int, int, int]  # thread, actor, role, length
@@ -100,7 +101,7 @@ def test_gates_by_hand() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("short", "said", "notes", "unsaid"),
     [(0.35, 0, 0, 0), (0.45, 0, 0.5, 0.5), (0.8, 0.2, 1, 1), (0.8, 0.275, 1, 0.5), (0.8, 0.35, 1, 0), (0.8, 1, 1, 0)],
 )
@@ -113,7 +114,7 @@ def test_what_notes_are_and_when_none_says_what_is_asked_for(
     assert chat["notes"] == chat["unsaid"] == 0
 
 
-@pytest.mark.parametrize(("said", "asked", "untold"), [(0.2, 3, 1), (0.525, 3, 0.5), (0.525, 9, 0.375), (0.7, 3, 0)])
+@each_row(("said", "asked", "untold"), [(0.2, 3, 1), (0.525, 3, 0.5), (0.525, 9, 0.375), (0.7, 3, 0)])
 def test_when_no_turn_of_a_chat_with_an_assistant_says_what_is_asked_for(
     said: float, asked: int, untold: float
 ) -> None:
@@ -121,7 +122,7 @@ def test_when_no_turn_of_a_chat_with_an_assistant_says_what_is_asked_for(
     assert Kind(pairs=1.0).gates(asked, said=said)["untold"] == 0
 
 
-@pytest.mark.parametrize(("worth", "share"), [(0, 0), (1, 0), (3, 0.5), (5, 1), (6, 1)])
+@each_row(("worth", "share"), [(0, 0), (1, 0), (3, 0.5), (5, 1), (6, 1)])
 def test_documents_and_chats_are_read_otherwise_with_a_strong_embedding(worth: float, share: float) -> None:
     assert Kind(roles=1.0).gates(3, said=0.2, worth=worth)["strong_untold"] == pytest.approx(share)
     gates = Kind().gates(3, 0.3, worth=worth)
@@ -129,20 +130,20 @@ def test_documents_and_chats_are_read_otherwise_with_a_strong_embedding(worth: f
     assert gates["documents"] == 1
 
 
-@pytest.mark.parametrize(("asked", "long"), [(0, 0), (6, 0), (7, 1 / 12), (18, 1), (200, 1)])
+@each_row(("asked", "long"), [(0, 0), (6, 0), (7, 1 / 12), (18, 1), (200, 1)])
 def test_when_a_query_is_long(asked: int, long: float) -> None:
     assert how_long(asked) == pytest.approx(long)
     assert Kind(threaded=1).gates(asked)["long"] == pytest.approx(long)
     assert Kind().gates(asked)["long"] == 0
 
 
-@pytest.mark.parametrize(("rarity", "open_by"), [(0, 1), (0.38, 1), (0.43, 0.5), (0.48, 0), (1, 0)])
+@each_row(("rarity", "open_by"), [(0, 1), (0.38, 1), (0.43, 0.5), (0.48, 0), (1, 0)])
 def test_plain_documents_open_their_gate_to_questions_in_common_words(rarity: float, open_by: float) -> None:
     assert Kind().gates(9, rarity)["documents"] == pytest.approx(open_by)
     assert Kind(threaded=1).gates(9, rarity)["documents"] == Kind(named=1).gates(9, rarity)["documents"] == 0
 
 
-@pytest.mark.parametrize(("count", "open_by"), [(0, 0), (50, 0), (125, 0.5), (200, 1), (10_000, 1)])
+@each_row(("count", "open_by"), [(0, 0), (50, 0), (125, 0.5), (200, 1), (10_000, 1)])
 def test_in_a_handful_of_documents_no_word_is_common(count: int, open_by: float) -> None:
     assert Kind().gates(9, 0.3, count)["documents"] == pytest.approx(open_by)
 

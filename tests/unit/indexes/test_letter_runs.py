@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.indexes.lexicon import LETTERS_MAX, RunTable, runs
+from tests.rows import each_row
 
 WORDS = ["stadion", "fussballstadion", "an", "a", "город", "городской", "黑豹", "회의실", ""]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "own"),
     [
         ("stadt", ["^sta", "stad", "tadt", "adt$"]),

@@ -1,11 +1,11 @@
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pytest
 
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.indexes.lexicon import Lexicon, asks_when, shared
 from recall_integrations.text import STOP_WORDS, content
+from tests.rows import each_row
 
 
 def test_content_words_keep_order_and_repeats():
@@ -122,7 +122,7 @@ def test_one_lexicon_serves_the_process():
     assert shared() is shared()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "asks"),
     [
         ("When did I visit the museum?", True),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
 from recall_integrations.indexes.columns import TextColumns, replies_after
 from recall_integrations.indexes.lexicon import Lexicon
 from tests.columns import TextRow, columns_of
+from tests.rows import each_row
 
 LONG = " ".join(f"word{n}" for n in range(12))
 
@@ -24,7 +24,7 @@ def after(scope: TextColumns, *rows: int, known: tuple[int, ...] = (), limit: in
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asker", "question", "replies"),
     [
         ("Sam", "How many?", [2]),

@@ -15,6 +15,7 @@ from recall_integrations.indexes.vector_column import (
     VectorRows,
     lower_bound,
 )
+from tests.rows import each_row
 
 Rows = NDArray[np.int64]
 Scores = NDArray[np.float32]
@@ -73,8 +74,8 @@ def by_hand(rows: NDArray[np.float32], queries: NDArray[np.float32]) -> Scores:
     return np.max([np.vecdot(halves, query) for query in queries], axis=0).astype(np.float32)
 
 
-@pytest.mark.parametrize("made", [dense, counted, peaked, repeated, near])
-@pytest.mark.parametrize("size", [(3, 5), (40, 8), (900, 64), (5_000, 256), (700, 1_536)])
+@each_row("made", [dense, counted, peaked, repeated, near])
+@each_row("size", [(3, 5), (40, 8), (900, 64), (5_000, 256), (700, 1_536)])
 def test_a_scan_finds_what_comparing_all_finds(
     kernel: str, made: Callable[[int, int], NDArray[np.float32]], size: tuple[int, int]
 ) -> None:

@@ -14,6 +14,7 @@ from recall_integrations.store import journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import content, language_of, stems
 from recall_integrations.types import Memory, Scope, indexed_text
+from tests.rows import each_row
 
 OpenStore = Callable[..., MemoryStore]
 PHRASE = "\ufdfa"  # one letter whose normal form is four words
@@ -54,7 +55,7 @@ def test_what_a_row_holds() -> None:
     assert words.to_row(1, 9, "Kestrel ships.")["asked"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "asked"),
     [
         ("Kestrel ships. Does Priya know? Sam sings", "priya know"),
@@ -172,7 +173,7 @@ def test_stems_of_a_row_are_those_of_the_text(said: str, actor: str | None) -> N
     assert sorted(found) == sorted(stems(indexed_text(said, actor), language_of(said)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "said",
     [
         "Häuser und Gärten am See sind für die Kinder schön",

@@ -19,6 +19,7 @@ from recall_integrations.learning.version import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import lately
 from recall_integrations.types.judged import GAINS_MAX
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -108,7 +109,7 @@ def test_no_more_is_told_than_is_kept(store, optimizer) -> None:
     assert kept(store) == before
 
 
-@pytest.mark.parametrize("ways", [("helpful", "wrong"), ("helpful", "cited"), ("wrong", "cited")])
+@each_row("ways", [("helpful", "wrong"), ("helpful", "cited"), ("wrong", "cited")])
 def test_more_than_can_be_kept_is_refused(store, optimizer, ways) -> None:
     result = optimizer.recall("kestrel", scope=ANN)
     ids = [f"m{i}" for i in range(GAINS_MAX + 1)]
@@ -117,7 +118,7 @@ def test_more_than_can_be_kept_is_refused(store, optimizer, ways) -> None:
     assert store.judgements.of(ANN) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({}, "Say something"),
@@ -138,7 +139,7 @@ def test_what_cannot_be_said(store, optimizer, given, said) -> None:
     assert store.judgements.of(ANN) == ()
 
 
-@pytest.mark.parametrize("result", [None, 7, "", "x" * 201])
+@each_row("result", [None, 7, "", "x" * 201])
 def test_what_is_no_result(optimizer, result) -> None:
     with pytest.raises(InvalidArgument):
         optimizer.feedback(result, rating=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pytest
+from tests.rows import each_row
 
 SENTENCES: dict[str, list[tuple[str, Any]]] = {
     "negated": [
@@ -76,6 +76,6 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize(("kind", "text", "expected"), [(k, *s) for k, rows in SENTENCES.items() for s in rows])
+@each_row(("kind", "text", "expected"), [(k, *s) for k, rows in SENTENCES.items() for s in rows])
 def test_it_reads(read: Callable[[str, str, str], Any], kind: str, text: str, expected: object) -> None:
     assert read("fr", kind, text) == expected

@@ -6,6 +6,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages.phrases import alternatives, pattern, said
+from tests.rows import each_row
 
 
 def _finds(phrase: str, text: str, **slots: str) -> str | None:
@@ -15,7 +16,7 @@ def _finds(phrase: str, text: str, **slots: str) -> str | None:
     return None if found is None else found.group()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("phrase", "text", "found"),
     [
         ("ohne", "Kuchen OHNE Zucker", "OHNE"),
@@ -68,13 +69,13 @@ def test_slots_are_the_lists_they_name() -> None:
     assert _finds("du <said>", "du ", said=alternatives([])) is None
 
 
-@pytest.mark.parametrize("phrase", ["(a", "a)", "<nobody> a", "]", "a <b"])
+@each_row("phrase", ["(a", "a)", "<nobody> a", "]", "a <b"])
 def test_a_phrase_that_cannot_be_read_is_named(phrase: str) -> None:
     with pytest.raises(InvalidArgument, match="phrase"):
         pattern([phrase])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "word", "original"),
     [
         ("a  \n b", "b", "b"),

@@ -7,11 +7,12 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import SECTIONS, checked, unread
+from tests.rows import each_row
 
 WHOLE = "zh es de fr pt ja ru it ko hi".split()
 
 
-@pytest.mark.parametrize("code", READ)
+@each_row("code", READ)
 def test_every_file_is_what_a_table_file_has_to_be(code: str) -> None:
     found = tables(code)
     assert found.code == code
@@ -22,12 +23,12 @@ def test_the_ten_languages_used_most_are_there() -> None:
     assert set(WHOLE) <= set(READ)
 
 
-@pytest.mark.parametrize("code", WHOLE)
+@each_row("code", WHOLE)
 def test_each_of_the_ten_has_every_section(code: str) -> None:
     assert all(getattr(tables(code), section) for section in SECTIONS)
 
 
-@pytest.mark.parametrize("code", READ)
+@each_row("code", READ)
 def test_what_is_unread_is_what_the_file_leaves_out(code: str) -> None:
     there = [section for section in SECTIONS if getattr(tables(code), section)]
     assert there
@@ -39,7 +40,7 @@ def test_what_is_not_there_says_what_is() -> None:
         tables("tlh")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("content", "message"),
     [
         ([], "mapping with the language's `name`"),

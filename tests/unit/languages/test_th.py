@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-import pytest
-
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.temporal import parse_window
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 NOTES = (
@@ -21,7 +20,7 @@ NOTES = (
 )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "asking"),
     [
         ("แมวชื่ออะไร", ["อะไร"]),
@@ -45,7 +44,7 @@ def test_question_words(text: str, asking: list[str]) -> None:
     assert [text[start:end] for start, end in no_keywords(text, "th")] == asking
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "place"),
     [
         ("แมวชื่ออะไร", 1),

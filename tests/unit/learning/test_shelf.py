@@ -16,6 +16,7 @@ from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.store.learned_files import Kept, LearnedFiles
 from recall_integrations.store.nodes import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
+from tests.rows import each_row
 
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
 V1 = Version(
@@ -72,7 +73,7 @@ def test_a_version_comes_back_as_it_was(shelf, kept) -> None:
     assert Shelf(kept, b"another").name_of(ANN) != name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "said"),
     [
         ({"format": "x"}, "must be a mapping with format"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.learning.version import signature_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, TemporalWindow
+from tests.rows import each_row
 
 
 def parsed(text: str = "where is it", **fields: object) -> ParsedQuery:
@@ -17,7 +16,7 @@ def ref(stage: str = "exact") -> EntityRef:
     return EntityRef(entity_id="e1", name="Priya", mention="Priya", span=(0, 5), confidence=1.0, stage=stage)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "signature"),
     [
         (parsed(), "plain, vague, short"),

@@ -8,6 +8,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.observability.progress import Lines, clock_words, counted, line, rate_words, telling
+from tests.rows import each_row
 
 
 def test_a_line_says_rate_and_remaining_time() -> None:
@@ -18,7 +19,7 @@ def test_a_line_says_rate_and_remaining_time() -> None:
     assert line("Reading", 700, 1_000, 10.0, first=600) == "Reading: 700 of 1,000 (70 %), 10 a second, 0:30 left"
 
 
-@pytest.mark.parametrize(("rate", "words"), [(1234.5, "1,234 a second"), (2.34, "2.3 a second"), (0.05, "20 s each")])
+@each_row(("rate", "words"), [(1234.5, "1,234 a second"), (2.34, "2.3 a second"), (0.05, "20 s each")])
 def test_a_rate_has_as_many_digits_as_say_something(rate: float, words: str) -> None:
     assert rate_words(rate) == words
 

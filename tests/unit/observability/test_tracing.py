@@ -23,6 +23,7 @@ from recall_integrations.arms import ArmSpec
 from recall_integrations.config import LimitsConfig, RewritingConfig
 from recall_integrations.observability.tracing import Tracing
 from recall_integrations.recall import RecallState, Stage, Turn
+from tests.rows import each_row
 
 SECRET = "Zanzibar"
 PHRASED = "the rollout that went wrong"
@@ -136,7 +137,7 @@ def test_the_fields_of_the_designs_are_attributes(store: MemoryStore) -> None:
     assert graph["recall.graphSeeds"] == said["recall.graphSeeds"]
 
 
-@pytest.mark.parametrize("privacy", ["allow", "redact", "block"])
+@each_row("privacy", ["allow", "redact", "block"])
 def test_no_content_unless_it_is_asked_for_and_allowed(store: MemoryStore, privacy: str) -> None:
     for content in (False, True):
         seen = Seen()

@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.adapters.sources import Row
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ontop.fields import FIELDS, guessed, read, said
+from tests.rows import each_row
 
 UTC = timezone.utc
 
@@ -38,20 +39,18 @@ def test_a_chat_is_recognised() -> None:
     ) == {"actor": "speaker", "event_at": "timestamp", "thread": "session_id", "position": "turn"}
 
 
-@pytest.mark.parametrize("name", ["speaker", "author", "sender", "user", "from", "userName", "User-Name", "actor"])
+@each_row("name", ["speaker", "author", "sender", "user", "from", "userName", "User-Name", "actor"])
 def test_names_of_actors(name: str) -> None:
     assert guess(**{name: lambda i: ["Priya", "Sam", "Lena"][i % 3]}) == {"actor": name}
 
 
-@pytest.mark.parametrize("name", ["date", "timestamp", "created_at", "createdAt", "sent_at", "Published", "ts"])
-@pytest.mark.parametrize(
-    "value", ["2026-03-12", "2026-03-12T09:30:00+01:00", 1_773_300_000, 1_773_300_000_000, "12 March 2026"]
-)
+@each_row("name", ["date", "timestamp", "created_at", "createdAt", "sent_at", "Published", "ts"])
+@each_row("value", ["2026-03-12", "2026-03-12T09:30:00+01:00", 1_773_300_000, 1_773_300_000_000, "12 March 2026"])
 def test_names_of_times(name: str, value: Any) -> None:
     assert guess(**{name: lambda _: value}) == {"event_at": name}
 
 
-@pytest.mark.parametrize("name", ["session_id", "thread_id", "conversation_id", "doc_id", "ref_doc_id", "chatId"])
+@each_row("name", ["session_id", "thread_id", "conversation_id", "doc_id", "ref_doc_id", "chatId"])
 def test_names_of_threads(name: str) -> None:
     assert guess(**{name: lambda i: f"c{i // 4}"}) == {"thread": name}
 
@@ -67,7 +66,7 @@ def test_a_role_is_the_actor_where_there_is_no_other() -> None:
     assert guess(**role, speaker=lambda i: ["Priya", "Claude"][i % 2]) == {"actor": "speaker", "role": "role"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "keys",
     [
         {"author": lambda i: f"Someone {i}"},  # never repeats
@@ -113,7 +112,7 @@ def test_what_is_said_counts_and_the_rest_is_guessed() -> None:
     assert found == {"actor": "who", "role": None, "event_at": None, "thread": None, "position": None}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "message"),
     [
         ({"speaker": "actor"}, "fields has no 'speaker'.*actor, role, event_at, thread, position"),

@@ -11,6 +11,7 @@ from recall_integrations.config import ARMS, PlannerConfig, RecallConfig, Retrie
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, QueryFeatures, TemporalWindow
 from recall_integrations.types.query import PLANS, Identifier, Router
+from tests.rows import each_row
 
 DAY = TemporalWindow(
     start=datetime(2026, 3, 1, tzinfo=timezone.utc),
@@ -72,7 +73,7 @@ WORKED = [
 ]
 
 
-@pytest.mark.parametrize(("query", "given", "expected"), WORKED, ids=[w[0] for w in WORKED])
+@each_row(("query", "given", "expected"), WORKED)
 def test_worked_examples(query, given, expected):
     plan = make_plan(given, RecallConfig())
     assert plan.name == expected
@@ -97,12 +98,12 @@ def test_names_of_plans_are_those_of_the_rules() -> None:
     assert tuple(rule.plan for rule in RULES) == PLANS
 
 
-@pytest.mark.parametrize(("given", "expected"), EDGES)
+@each_row(("given", "expected"), EDGES)
 def test_thresholds(given, expected):
     assert make_plan(given, RecallConfig()).name == expected
 
 
-@pytest.mark.parametrize("name", [rule.plan for rule in RULES])
+@each_row("name", [rule.plan for rule in RULES])
 def test_a_given_plan_is_taken_whatever_the_rules_choose(name):
     chosen = {expected: given for given, expected in EDGES}
     assert {*chosen} == {rule.plan for rule in RULES}
@@ -114,7 +115,7 @@ def test_a_given_plan_is_taken_whatever_the_rules_choose(name):
     assert as_given == replace(as_chosen, reason=as_given.reason, runner_up=None, runner_up_margin=None)
 
 
-@pytest.mark.parametrize("given", [g for _, g, _ in WORKED] + [g for g, _ in EDGES])
+@each_row("given", [g for _, g, _ in WORKED] + [g for g, _ in EDGES])
 def test_the_safety_semantic_runs_in_every_plan(given):
     assert make_plan(given, RecallConfig()).arm("semantic") is not None
 
@@ -140,7 +141,7 @@ def test_templates():
         assert {a.name for a in plan.arms} == everything and {a.weight for a in plan.arms} == {1.0}
 
 
-@pytest.mark.parametrize("arm", ARMS)
+@each_row("arm", ARMS)
 def test_an_arm_that_may_not_be_asked_is_in_no_plan(arm):
     config = RecallConfig(planner=PlannerConfig(arms=tuple(other for other in ARMS if other != arm)))
     asking = replace(
@@ -203,7 +204,7 @@ def test_noise_in_the_last_digits_does_not_flip_a_plan():
 TICKET = (Identifier(text="ABC-123", kind="ticket", span=(0, 7)),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "weight"),
     [
         (parsed(0.5, rarity=0.9), 3.0),  # precision: 2 · 1.5
@@ -225,7 +226,7 @@ def graph_asked(given: ParsedQuery) -> ParsedQuery:
     return replace(given, router=Router(mode="neural", graph_bias=True, reason="ownership"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "entity_weight", "weight"),
     [
         (parsed(0.5, ref("Sam", 0.5)), 2.0, 2.0),  # balanced: 1 · 2

@@ -12,6 +12,7 @@ from recall_integrations.config import PLAN_RULES, PlannerConfig
 from recall_integrations.console import explain
 from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.types import Scope
+from tests.rows import each_row
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)
 NOW = datetime(2023, 6, 20, tzinfo=timezone.utc)
@@ -53,7 +54,7 @@ def found(optimizer, query, k=10, **more):
     return result, [hit.memory.id for hit in result.hits]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "session"),
     [
         ("What did we talk about on May 8th?", 1),
@@ -99,7 +100,7 @@ def assisted(store):
     return scope
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "first"),
     [
         ("What did you say in our first session?", "1:1"),
@@ -158,7 +159,7 @@ def test_an_empty_window_filters_nothing_and_says_so(optimizer):
     assert not result.plan.time_filter and "nothing lies in it" in result.plan.reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "What did we talk about on May 9th?",
@@ -250,7 +251,7 @@ def test_the_rule_can_be_switched_off(store):
     assert not result.plan.time_filter and not any("you asked for" in h.reason for h in result.hits)
 
 
-@pytest.mark.parametrize("strategy", ["rrf", "weighted", "boosts"])
+@each_row("strategy", ["rrf", "weighted", "boosts"])
 def test_every_strategy_keeps_to_it(store, strategy):
     other = QueryOptimizer(store, config=RecallConfig().with_settings([("ranking.strategy", strategy)]))
     assert found(other, "What did we talk about in our third session?")[1] == [f"3:{i}" for i in range(10)]

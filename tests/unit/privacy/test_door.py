@@ -11,6 +11,7 @@ from recall_integrations.errors import ConfigError, InvalidArgument, InvalidQuer
 from recall_integrations.privacy.door import DETAIL_CHARS_MAX, WITHHELD, Door, passing
 from recall_integrations.privacy.logs import told
 from recall_integrations.types import Degradation, Memory
+from tests.rows import each_row
 
 PHONE = "+49 170 1234567"
 MEMORY = Memory(f"call {PHONE}", id="m", actor="Lena", refs=[f"tel {PHONE}", "doc:a"], thread="t", metadata={"a": "b"})
@@ -60,7 +61,7 @@ class Strange(RecallError):
         super().__init__(f"{one} {two}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "kind"),
     [
         (InvalidQuery(f"no {PHONE}"), InvalidQuery),
@@ -71,7 +72,7 @@ class Strange(RecallError):
         (UnicodeDecodeError("utf-8", PHONE.encode(), 0, 1, PHONE), RecallError),
     ],
 )
-@pytest.mark.parametrize("mode", ["redact", "block"])
+@each_row("mode", ["redact", "block"])
 def test_an_error_leaves_without_its_cause(error: Exception, kind: type[RecallError], mode: str) -> None:
     def fails() -> None:
         raise error from KeyError(PHONE)

@@ -14,6 +14,7 @@ from recall_integrations.privacy.door import Door, check_mode
 from recall_integrations.privacy.redactor import Redactor
 from recall_integrations.types import Memory, Relation
 from tests.redaction import redact
+from tests.rows import each_row
 
 REDACTED = [
     ("RG 12345678, mine", "RG [id-1], mine"),
@@ -185,32 +186,32 @@ IBANS = (  # of countries that are not in SWIFT's registry: examples that their 
 ).split()
 
 
-@pytest.mark.parametrize("iban", IBANS)
+@each_row("iban", IBANS)
 def test_ibans_of_countries_outside_the_registry(iban: str) -> None:
     apart = " ".join(iban[i : i + 4] for i in range(0, len(iban), 4))
     assert redact(f"pay {iban} or {apart} now")[0] == "pay [iban-1] or [iban-1] now"
 
 
-@pytest.mark.parametrize(("text", "expected"), REDACTED)
+@each_row(("text", "expected"), REDACTED)
 def test_personal_data_and_secrets_become_tokens(text: str, expected: str) -> None:
     found, count = redact(text)
     assert found == expected
     assert count == expected.count("[") - text.count("[")
 
 
-@pytest.mark.parametrize("text", KEPT)
+@each_row("text", KEPT)
 def test_what_is_none_stays(text: str) -> None:
     assert redact(text) == (text, 0)
 
 
-@pytest.mark.parametrize("text", [t for t, _ in REDACTED])
+@each_row("text", [t for t, _ in REDACTED])
 def test_redacting_again_changes_nothing(text: str) -> None:
     once, _ = redact(text)
     assert redact(once) == (once, 0)
 
 
-@pytest.mark.parametrize("around", ["{}", "({})", '"{}"', "x {}, y", "x\n{}\ny", "é {} é", "{}.", "<{}>"])
-@pytest.mark.parametrize("secret", ["a.b@example.org", "555-123-4567", "123-45-6789", "4111111111111111", "10.1.2.3"])
+@each_row("around", ["{}", "({})", '"{}"', "x {}, y", "x\n{}\ny", "é {} é", "{}.", "<{}>"])
+@each_row("secret", ["a.b@example.org", "555-123-4567", "123-45-6789", "4111111111111111", "10.1.2.3"])
 def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
     text, count = redact(around.format(secret))
     assert secret not in text
@@ -360,18 +361,14 @@ def test_metadata_keys_that_become_equal_keep_their_values() -> None:
     assert sorted(apply(memory, "redact").metadata.values()) == [1, 2]
 
 
-@pytest.mark.parametrize(
-    "key",
+@each_row("key",
     ["password", "db_password", "accessToken", "privateKey", "authToken", "clientSecret", "x-api-key", "DB_PASSWORD",
-     "APIKey", "service.api.key", "password2", "api_key_prod", "refresh_token", "Set-Cookie"],
-)  # fmt: skip
+     "APIKey", "service.api.key", "password2", "api_key_prod", "refresh_token", "Set-Cookie"])  # fmt: skip
 def test_keys_that_name_secrets_hide_them(key: str) -> None:
     assert apply(Memory("x", metadata={"a": {key: "swordfish"}}), "redact").metadata == {"a": {key: "[secret-1]"}}
 
 
-@pytest.mark.parametrize(
-    "key", ["phone", "mobile_phone", "contactPhone", "phone ", "home-phone", "phone_2", "phoneNumber"]
-)
+@each_row("key", ["phone", "mobile_phone", "contactPhone", "phone ", "home-phone", "phone_2", "phoneNumber"])
 def test_keys_that_name_phones_hide_them_at_any_depth(key: str) -> None:
     for value in ("4155552671", 4155552671):
         found = apply(Memory("x", metadata={key: {"home": [value], "model": "X 2000", "ext": 12}}), "redact").metadata
@@ -445,7 +442,7 @@ def test_a_placeholder_in_a_text_shields_nothing_from_own_patterns() -> None:
     assert everything.text(once) == once
 
 
-@pytest.mark.parametrize("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
+@each_row("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
 def test_patterns_that_are_none(own: Any) -> None:
     with pytest.raises(InvalidArgument):
         Redactor([own])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.privacy.door import SAID_MIN, WORD, seen
+from tests.rows import each_row
 
 PARTS = st.lists(
     st.one_of(
@@ -42,7 +42,7 @@ def test_what_is_not_the_same_text_counts_as_hidden() -> None:
     assert seen("one two", "three [x] four").kept == ()
 
 
-@pytest.mark.parametrize("text", ["", "plain", "[phone-1]", "a [x] b"])
+@each_row("text", ["", "plain", "[phone-1]", "a [x] b"])
 def test_a_text_without_anything_to_hide_is_seen_as_it_is(text: str) -> None:
     found = seen(text, text)
     assert not found.hidden and not found.hides((0, len(text))) and found.span((0, len(text))) == (0, len(text))

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from tests.rows import each_row
 
 NOW = datetime(2026, 11, 12, 9, tzinfo=timezone.utc)
 
@@ -31,7 +32,7 @@ def optimizer() -> Iterator[QueryOptimizer]:
         yield made
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "found"),
     [
         ("I am in a meeting. What is the code of the garage?", ["I am in a meeting."]),
@@ -120,7 +121,7 @@ def test_where_memories_are_hidden_they_do_not_decide(optimizer: QueryOptimizer,
     assert optimizer.recall(query, now=NOW, time_budget_ms=60_000).query.asides
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "sure"),
     [
         ("I had a blood test last week. Where is the laboratory of Dr Kern?", False),

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.asked_role import AskedRole, asked_role
 from recall_integrations.types.roles import Role
+from tests.rows import each_row
 
 USER = """
 what did I say about the budget?
@@ -244,7 +244,7 @@ USER += BY_THE_USER
 CASES = [(Role.USER, s) for s in USER] + [(Role.ASSISTANT, s) for s in ASSISTANT] + [(None, s) for s in NOBODY]
 
 
-@pytest.mark.parametrize(("role", "text"), CASES, ids=[s for _, s in CASES])
+@each_row(("role", "text"), CASES)
 def test_sentences(role: Role | None, text: str) -> None:
     found = asked_role(text)
     assert found.role is role
@@ -293,9 +293,7 @@ def test_takes_any_order_of_its_words(words: list[str]) -> None:
     assert 0 <= strength <= 1
 
 
-@pytest.mark.parametrize(
-    "unit", ["you ", "I ", "did you ", "your first ", "the user's ", "did not ever just ", "? ", "ai "]
-)
+@each_row("unit", ["you ", "I ", "did you ", "your first ", "the user's ", "did not ever just ", "? ", "ai "])
 def test_long_texts_come_to_an_end(unit: str) -> None:
     """No bound on the time, machines differ: what is not linear would take minutes here."""
     assert 0 <= asked_role(unit * 20_000).strength <= 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.query.asking import USUAL, asks_state, small_talk
+from tests.rows import each_row
 
 
 @pytest.mark.parametrize(
@@ -26,14 +27,12 @@ def test_in_a_language_that_nobody_taught_it_says_what_is_usual() -> None:
     assert asks_state("Wo wohnt sie?", "de") == asks_state("Где мои ключи?", "ru") == USUAL
 
 
-@pytest.mark.parametrize("line", ["thanks, have a lovely evening", "you are hilarious, haha", "see you tomorrow then"])
+@each_row("line", ["thanks, have a lovely evening", "you are hilarious, haha", "see you tomorrow then"])
 def test_small_talk_asks_for_nothing(line: str) -> None:
     assert small_talk(line, "en") > 0.6
     assert small_talk(line, "de") == 0
 
 
-@pytest.mark.parametrize(
-    "query", ["hi, where is the spare key?", "thanks! and when is the dentist", "so, the landlord?", "door code"]
-)
+@each_row("query", ["hi, where is the spare key?", "thanks! and when is the dentist", "so, the landlord?", "door code"])
 def test_a_question_is_no_small_talk(query: str) -> None:
     assert small_talk(query, "en") < 0.2

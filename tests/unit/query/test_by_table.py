@@ -27,6 +27,7 @@ from recall_integrations.text import stem
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, Scope
 from recall_integrations.types.query import NEGATED, SESSION
 from recall_integrations.types.roles import Role
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 CONFIG = RecallConfig()
@@ -79,7 +80,7 @@ def test_what_asks_the_assistant_does_not_anchor_the_user() -> None:
     assert [r.mention for r in parsed.entity_refs] == [""]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "kept", "dropped"),
     [
         ("de", "Wann war die Hochzeit?", {"hochzeit"}, {"wann", "war"}),
@@ -96,7 +97,7 @@ def test_question_words_are_no_keywords(code: str, text: str, kept: set[str], dr
     assert not ({stem(word, code) for word in dropped} | dropped) & terms
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "kept", "dropped"),
     [
         ("zh", "上周二我们在公园做了些什么？", {"公园"}, {"做了", "做", "些", "我们"}),
@@ -117,7 +118,7 @@ def test_what_was_done_is_no_keyword_where_it_is_asked(code: str, text: str, kep
     assert not {stem(word, code) for word in dropped} & terms
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "kept"),
     [
         ("zh", "上周二的会议", {"会议"}),
@@ -136,7 +137,7 @@ def test_a_question_of_nothing_else_keeps_its_words() -> None:
     assert parse("Wann?", "de").terms == ("wann",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "memories"),
     [
         ("de", "Was plane ich außer Berlin?", ["Reise nach Berlin", "Reise nach Wien"]),
@@ -152,7 +153,7 @@ def test_what_is_left_out_goes_down(code: str, text: str, memories: list[str]) -
     assert list(order) == [1, 0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "bias"),
     [
         ("de", "Wer leitet das Projekt?", "graph"),
@@ -173,7 +174,7 @@ def test_preferences_may_filter() -> None:
     assert parsed.features.type_cues == 0.6
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text"),
     [
         ("de", "Worüber haben wir in unserer dritten Sitzung gesprochen?"),
@@ -230,9 +231,7 @@ _LISTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("code", "section"), [(code, name) for name in _LISTS for code in READ if getattr(tables(code), name)]
-)
+@each_row(("code", "section"), [(code, name) for name in _LISTS for code in READ if getattr(tables(code), name)])
 def test_every_phrase_of_every_table_can_be_read(code: str, section: str) -> None:
     words = _LISTS[section](code)
     lists = [

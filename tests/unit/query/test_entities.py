@@ -12,6 +12,7 @@ import pytest
 from recall_integrations.query.entities import EntityIndex, Mention
 from recall_integrations.query.entities.state import TrigramIndex, units
 from recall_integrations.query.entities.words import is_ordinary
+from tests.rows import each_row
 
 SURE = 0.85
 
@@ -76,7 +77,7 @@ def test_lookup_puts_names_before_aliases_and_then_goes_by_id() -> None:
     assert index.lookup("SAM") == ("z", "a", "b")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "same"),
     [
         ("José", "JOSÉ"),
@@ -91,7 +92,7 @@ def test_lookup_compares_normal_forms(name: str, same: str) -> None:
     assert index_of(name).lookup(same) == (name,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "other"),
     [("C++", "C#"), ("C++", "C"), ("🚀", "🎉"), ("Priya Raman", "Priya"), ("राम", "रमा"), ("Jose", "José")],
 )
@@ -108,7 +109,7 @@ def test_contains_word(office: EntityIndex) -> None:
 # the cascade
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name", "mention", "stage"),
     [
         ("what did Priya Raman say", "Priya Raman", "Priya Raman", "exact"),
@@ -152,7 +153,7 @@ def test_confidence_falls_from_stage_to_stage(office: EntityIndex) -> None:
     assert sure(office, "ask carulin now") == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     ["Inbox4 is full", "inbox33", "the project is late", "which team", "priority", "kettle", "Kastrup airport", "pr 3"],
 )
@@ -183,7 +184,7 @@ def test_a_longer_name_that_policy_refuses_leaves_the_shorter_one() -> None:
 # ambiguity
 
 
-@pytest.mark.parametrize("aliases", [{}, {"Sam_Ortiz": ["Sam"], "Sam_Lee": ["Sam"]}, {"Sam_Ortiz": ["Sam"]}])
+@each_row("aliases", [{}, {"Sam_Ortiz": ["Sam"], "Sam_Lee": ["Sam"]}, {"Sam_Ortiz": ["Sam"]}])
 def test_two_people_called_sam_give_two_unsure_references(aliases: dict[str, list[str]]) -> None:
     index = index_of("Sam Ortiz", "Sam Lee", **aliases)
     refs = index.resolve("did Sam reply")
@@ -191,9 +192,7 @@ def test_two_people_called_sam_give_two_unsure_references(aliases: dict[str, lis
     assert all(r.confidence < SURE and r.mention == "Sam" for r in refs)
 
 
-@pytest.mark.parametrize(
-    "text", ["did Sam Ortiz reply", "did Sam reply, I mean Ortiz", "Sam told me that Sam Ortiz left"]
-)
+@each_row("text", ["did Sam Ortiz reply", "did Sam reply, I mean Ortiz", "Sam told me that Sam Ortiz left"])
 def test_the_rest_of_the_name_settles_who_is_meant(text: str) -> None:
     index = index_of("Sam Ortiz", "Sam Lee", Sam_Ortiz=["Sam"], Sam_Lee=["Sam"])
     assert named(index, text) == sure(index, text) == ["Sam Ortiz"]
@@ -225,7 +224,7 @@ def test_a_common_word_identifies_nobody_but_a_full_name_or_its_rest_does() -> N
     assert sure(index, "did ramanka priya call") == ["Priya Ramanka"]
 
 
-@pytest.mark.parametrize("text", ["what did Priya Sharma say", "what did priya sharma say", "is Anil Raman here"])
+@each_row("text", ["what did Priya Sharma say", "what did priya sharma say", "is Anil Raman here"])
 def test_part_of_somebody_elses_full_name_is_not_sure(office: EntityIndex, text: str) -> None:
     assert sure(office, text) == []
 
@@ -244,25 +243,21 @@ def ordinary() -> EntityIndex:
     return index_of("Will", "May", "Mark", "Hope", "The API", "The Who", "Will Turner", "PR")
 
 
-@pytest.mark.parametrize(
-    "text",
+@each_row("text",
     [
         "will it rain", "Will it rain?", "may I go", "May I go?", "I hope to mark it", "WILL IT RAIN", "Hope so.",
         "who is the one", "what is wrong with the api", "is it ok. May I?", "Will The Meeting Mark The End",
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_ordinary_words_are_not_names(ordinary: EntityIndex, text: str) -> None:
     assert ordinary.resolve(text) == ()
     assert ordinary.mentions(text) == []
 
 
-@pytest.mark.parametrize(
-    ("text", "name"),
+@each_row(("text", "name"),
     [
         ("what did Mark say", "Mark"), ("did you see Hope", "Hope"), ("Hope's birthday is soon", "Hope"),
         ("do you like The Who", "The Who"), ("ask will turner", "Will Turner"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_ordinary_words_written_as_names_are(ordinary: EntityIndex, text: str, name: str) -> None:
     assert sure(ordinary, text) == [name]
     assert [m.entity_id for m in ordinary.mentions(text)] == [name]
@@ -275,12 +270,12 @@ def test_months_and_acronyms_are_not_sure(ordinary: EntityIndex) -> None:
     assert [r.confidence for r in ordinary.resolve("Did I finish the OAuth PR?")] == [0.8, 0.6]
 
 
-@pytest.mark.parametrize("word", ["deploying", "running", "cars", "meetings", "will", "may", "the", "api", "42", "x"])
+@each_row("word", ["deploying", "running", "cars", "meetings", "will", "may", "the", "api", "42", "x"])
 def test_ordinary(word: str) -> None:
     assert is_ordinary(word)
 
 
-@pytest.mark.parametrize("word", ["priya", "kestrel", "henrietta", "inbox3", "anna", "sam", "james", "c++", "josé"])
+@each_row("word", ["priya", "kestrel", "henrietta", "inbox3", "anna", "sam", "james", "c++", "josé"])
 def test_not_ordinary(word: str) -> None:
     assert not is_ordinary(word)
 
@@ -308,15 +303,13 @@ def test_a_name_does_not_reach_across_a_reserved_span() -> None:
 # scripts
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "mention"),
+@each_row(("name", "text", "mention"),
     [
         ("田中", "田中さんはどこですか", "田中"), ("東京タワー", "昨日東京タワーに行った", "東京タワー"),
         ("민수", "민수는 어디에 있어요", "민수"), ("Иван Петров", "где иван петров", "иван петров"),
         ("प्रिया", "प्रिया कहाँ है", "प्रिया"), ("Jose\u0301", "dónde está Jose\u0301?", "Jose\u0301"),
         ("C++", "do I know C++?", "C++"), ("O'Brien", "is O’Brien here", "O’Brien"), ("Zoë", "IS ZOË HERE", "ZOË"),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_scripts(name: str, text: str, mention: str) -> None:
     index = index_of(name, "Other Name")
     (ref,) = index.resolve(text)
@@ -324,9 +317,7 @@ def test_scripts(name: str, text: str, mention: str) -> None:
     assert [text[m.start : m.end] for m in index.mentions(text)] == [mention]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"), [("サム", "サムスンの電話"), ("민수", "김민수정"), ("林", "森林公園"), ("राम", "रमा")]
-)
+@each_row(("name", "text"), [("サム", "サムスンの電話"), ("민수", "김민수정"), ("林", "森林公園"), ("राम", "रमा")])
 def test_a_cut_word_is_not_a_mention(name: str, text: str) -> None:
     assert index_of(name).mentions(text) == []
 
@@ -439,7 +430,7 @@ def measure() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize(("size", "seed"), [(60, 1), (300, 2), (5_000, 3)])
+@each_row(("size", "seed"), [(60, 1), (300, 2), (5_000, 3)])
 def test_sure_references_are_right_and_most_are_found(measure: ModuleType, size: int, seed: int) -> None:
     world = measure.World(size, seed)
     index = world.index()

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.temporal.event_times import CHARS_MAX, TIMES_MAX, lowered, may_tell, told_times
+from tests.rows import each_row
 from tests.spent import seconds_of
 
 AT = datetime(2023, 5, 17, 15, 30, tzinfo=timezone.utc)  # a Wednesday
@@ -229,14 +230,14 @@ NONE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "said"), TOLD, ids=[text for text, _ in TOLD])
+@each_row(("text", "said"), TOLD)
 def test_a_time_is_told(text: str, said: str) -> None:
     assert may_tell(text)
     found = told_times(text, AT)
     assert [(one.start, one.end) for one in found] == [days(said)]
 
 
-@pytest.mark.parametrize("text", NONE)
+@each_row("text", NONE)
 def test_nothing_is_told(text: str) -> None:
     assert told_times(text, AT) == ()
 
@@ -253,7 +254,7 @@ def test_two_tenses_in_one_sentence_go_with_the_nearest_verb() -> None:
     assert [(one.start, one.end) for one in found] == [days("2023-05-15"), days("2023-05-19")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("at", "text", "said"),
     [
         ("2023-03-01", "yesterday I fell", "2023-02-28"),
@@ -276,7 +277,7 @@ def test_ends_of_months_and_years(at: str, text: str, said: str) -> None:
     assert [(one.start, one.end) for one in told_times(text, moment)] == [days(said)]
 
 
-@pytest.mark.parametrize("zone", ["America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Pacific/Auckland"])
+@each_row("zone", ["America/Los_Angeles", "Europe/Berlin", "Asia/Kolkata", "Pacific/Auckland"])
 def test_days_are_those_of_the_zone_in_which_it_was_said(zone: str) -> None:
     """At half past eleven in the evening it is another day elsewhere."""
     at = datetime(2023, 5, 3, 23, 30, tzinfo=ZoneInfo(zone))
@@ -297,7 +298,7 @@ def test_the_day_on_which_clocks_change_has_another_length() -> None:
     assert found.end.timestamp() - found.start.timestamp() == 23 * 3600
 
 
-@pytest.mark.parametrize("year", [1, 2, 9998, 9999])
+@each_row("year", [1, 2, 9998, 9999])
 def test_at_the_ends_of_the_calendar_nothing_fails(year: int) -> None:
     at = datetime(year, 1, 1, tzinfo=timezone.utc)
     for text in ("last year I fell", "in two years I'll be there", "ten years ago", "on Monday we met", "last Easter"):
@@ -317,7 +318,7 @@ def test_so_many_times_of_one_text() -> None:
     assert len(told_times("yesterday we met. " * 50, AT)) == TIMES_MAX
 
 
-@pytest.mark.parametrize(
+@each_row(
     "piece",
     [
         "on the ",

@@ -16,9 +16,10 @@ from recall_integrations.query.features import (
 )
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("vector", "expected"),
     [
         ((0.9, 0.0, 0.35, 0.6), 0.4925),  # Who is Sarah's manager?
@@ -87,7 +88,7 @@ def test_a_tiny_scope_has_a_prior():
     assert rarity(2, 2) > 0.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "types"),
     [
         ("what are my general preferences?", (MemoryType.PREFERENCE,)),
@@ -110,7 +111,7 @@ def test_only_a_named_type_may_filter():
     assert type_cues("which editor do I prefer")[2] == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "what are my general preferences?",
@@ -124,7 +125,7 @@ def test_preferences_that_are_asked_for_filter(text):
     assert type_cues(text)[2] == (MemoryType.PREFERENCE,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "why did preferences.yaml break",

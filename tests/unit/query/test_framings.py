@@ -12,6 +12,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
+from tests.rows import each_row
 
 NOW = datetime(2026, 11, 12, 9, tzinfo=timezone.utc)
 
@@ -21,7 +22,7 @@ def point(query: str) -> str:
     return " ".join(QueryParser(RecallConfig()).parse(query, NOW, ScopeKnowledge())[0].point.split())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "asked"),
     [
         ("hi, can you tell me when the library closes", "when the library closes"),

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from recall_integrations.query.identifiers import CHARS_MAX, KINDS, Identifier, Kind, find_identifiers
+from tests.rows import each_row
 
 POSITIVE = [
     ("what about #123", "#123", "reference"),
@@ -136,13 +135,13 @@ NEGATIVE = [
 ]
 
 
-@pytest.mark.parametrize(("text", "expected", "kind"), POSITIVE)
+@each_row(("text", "expected", "kind"), POSITIVE)
 def test_identifiers(text: str, expected: str, kind: str) -> None:
     start = text.index(expected)
     assert find_identifiers(text) == (Identifier(text=expected, kind=kind, span=(start, start + len(expected))),)
 
 
-@pytest.mark.parametrize("text", NEGATIVE)
+@each_row("text", NEGATIVE)
 def test_no_identifiers(text: str) -> None:
     assert find_identifiers(text) == ()
 

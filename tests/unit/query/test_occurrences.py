@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-import pytest
-
 from recall_integrations.languages.tables import READ, tables
 from recall_integrations.query.occurrences import FIRST, LAST, Tense, occurrence_asked, tense_of
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.types.query import SessionRef
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 20, 9, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "asked"),
     [
         ("en", "When did I first sail to Hvar?", FIRST),
@@ -71,7 +70,7 @@ def test_every_language_that_reads_types_has_the_words() -> None:
         assert not types or {"first", "last"} <= set(types), code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "past", "span"),
     [
         ("en", "Where does Nadia live?", False, False),

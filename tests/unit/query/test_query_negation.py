@@ -5,6 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from recall_integrations.query.negation import find_negations
+from tests.rows import each_row
 
 EXCLUDES = [
     ("what did I do that wasn't related to the frontend?", ["frontend"]),
@@ -167,12 +168,12 @@ KEEPS = [
 ]
 
 
-@pytest.mark.parametrize(("query", "terms"), EXCLUDES)
+@each_row(("query", "terms"), EXCLUDES)
 def test_excluded_terms_are_found(query: str, terms: list[str]) -> None:
     assert [n.term for n in find_negations(query)] == terms
 
 
-@pytest.mark.parametrize("query", KEEPS)
+@each_row("query", KEEPS)
 def test_what_is_asked_for_is_not_excluded(query: str) -> None:
     assert find_negations(query) == ()
 
@@ -182,7 +183,7 @@ def test_the_tables_are_large_enough_to_mean_something() -> None:
     assert len(KEEPS) >= 30
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "terms"),
     [
         ("coffee but no milk", ["milk"]),

@@ -18,6 +18,7 @@ from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import IRREGULAR, stem
 from recall_integrations.types import ParsedQuery, TemporalWindow
+from tests.rows import each_row
 
 NOW = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())
@@ -29,7 +30,7 @@ def parse(text: str, known: ScopeKnowledge | None = None, **options: Any) -> Par
     return parsed
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "terms"),
     [
         ("what broke 2 weeks ago", ["broke"]),
@@ -47,7 +48,7 @@ def test_what_only_says_the_time_is_no_keyword(text: str, terms: list[str]) -> N
     assert parse(text).terms == tuple(stem(IRREGULAR.get(term, term)) for term in terms)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "text", "word", "dropped"),
     [
         ("de", "Was ging vor drei Wochen kaputt?", "kaputt", ["drei", "wochen"]),
@@ -73,7 +74,7 @@ def test_a_query_is_read_in_the_language_it_is_in_unless_one_is_given() -> None:
     assert parse("lol").language == "en"  # cannot be told
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "what did Priya release, but not in March",
@@ -94,7 +95,7 @@ def test_a_date_that_is_left_out_is_no_window(text: str) -> None:
     assert parse(text).temporal_window is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "nothing except in March",

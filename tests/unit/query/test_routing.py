@@ -17,6 +17,7 @@ from recall_integrations.query.features import (
 from recall_integrations.query.identifiers import Kind, find_identifiers
 from recall_integrations.text import stem
 from recall_integrations.types import MemoryType
+from tests.rows import each_row
 
 VAGUE = "is this wired up and working in production"
 
@@ -25,7 +26,7 @@ def nothing(_stem: str) -> bool:
     return False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "domain", "filler", "expected"),
     [
         (VAGUE, 1 / 8, 7 / 8, True),  # stated: .12, .88
@@ -59,7 +60,7 @@ def test_the_corpus_is_asked_only_where_it_decides_and_never_about_stop_words() 
     assert asked == [stem(w) for w in ("wired", "working", "production")]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "is it up and working in ABC-123",
@@ -73,12 +74,12 @@ def test_code_and_technical_words_are_not_conversational(text: str) -> None:
     assert not conversational(text, rare=nothing)
 
 
-@pytest.mark.parametrize("text", ["is it up", "so can you do this for me", "was that about it or not?"])
+@each_row("text", ["is it up", "so can you do this for me", "was that about it or not?"])
 def test_small_talk(text: str) -> None:
     assert conversational(text, rare=nothing).because.endswith("nothing rare in the corpus")
 
 
-@pytest.mark.parametrize("text", ["", " ", "?!", "🚀", "東京はどこですか"])
+@each_row("text", ["", " ", "?!", "🚀", "東京はどこですか"])
 def test_nothing_to_judge(text: str) -> None:
     assert not conversational(text, rare=nothing)
 
@@ -91,7 +92,7 @@ def test_rare_by_document_frequency() -> None:
     assert not rare_by(lambda _: 2, 0)("twice")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "mode", "graph", "time"),
     [
         ("what about #123", "knowledge", False, False),

@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.query.sessions import read_session
+from tests.rows import each_row
 
 KNOWN = {"caroline", "melanie", "jon", "gina"}
 
@@ -189,7 +188,7 @@ SILENT = [
 ]
 
 
-@pytest.mark.parametrize(("text", "places", "part"), ASKS)
+@each_row(("text", "places", "part"), ASKS)
 def test_it_asks_for_a_session(text, places, part):
     found = read_session(text, names=names)
     assert found is not None
@@ -200,7 +199,7 @@ def test_it_asks_for_a_session(text, places, part):
     assert 0.5 < found.confidence <= 1
 
 
-@pytest.mark.parametrize("text", SILENT)
+@each_row("text", SILENT)
 def test_it_asks_for_no_session(text):
     assert read_session(text, names=names) is None
 
@@ -225,9 +224,7 @@ def test_a_number_may_be_a_name():
     assert place is not None and not place.numbered
 
 
-@pytest.mark.parametrize(
-    "evil", ["our first ", "the last time we ", "session 1, ", "a and b ", "what did i ", " about "]
-)
+@each_row("evil", ["our first ", "the last time we ", "session 1, ", "a and b ", "what did i ", " about "])
 def test_long_texts_come_to_an_end(evil):
     """No bound on the time, machines differ: what is not linear would take minutes here."""
     read_session(evil * 30_000 + "our first session")

@@ -24,6 +24,7 @@ from recall_integrations.query.spelling import (
 )
 from recall_integrations.text import stem, stems, tokenize
 from recall_integrations.types.query import Correction
+from tests.rows import each_row
 
 ROOT = Path(__file__).resolve().parents[3]
 DATA = ROOT / "../shared/data"
@@ -46,7 +47,7 @@ def read(query: str, made_by: Speller, is_name: Callable[[str], bool] | None = N
 # --- what is corrected --------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "meant"),
     [
         ("restaurnat", "restaurant"),  # a swap
@@ -81,7 +82,7 @@ def test_a_correction_says_what_it_is() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     "query",
     [
         "restaurant",  # in the scope
@@ -151,7 +152,7 @@ def test_a_repeated_word_is_corrected_once_and_many_are_bounded() -> None:
     assert 0 < len(read(" ".join(words), speller())) <= 16
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "meant"),
     [("appointmnet", "appoint"), ("sceince", "scienc"), ("dictionry", "dictionari"), ("mesage", "messag")],
 )

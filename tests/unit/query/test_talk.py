@@ -4,12 +4,11 @@ from contextlib import closing
 from datetime import datetime, timezone
 from pathlib import Path
 
-import pytest
-
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
+from tests.rows import each_row
 
 NOW = datetime(2023, 10, 23, 10, tzinfo=timezone.utc)
 PARSER = QueryParser(RecallConfig())
@@ -19,7 +18,7 @@ def talk(text: str) -> str:
     return PARSER.parse(text, NOW, ScopeKnowledge())[0].talk
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What did we talk about on May 8th?",
@@ -42,7 +41,7 @@ def test_the_talk_itself(text):
     assert talk(text) == "all"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What did we say about the dog last week?",
@@ -57,7 +56,7 @@ def test_what_was_said_of_something(text):
     assert talk(text) == "about"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What did Melanie do in May 2023?",

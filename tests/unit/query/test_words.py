@@ -9,6 +9,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser
 from recall_integrations.text.spoken import UNTOLD, Count, Spoken, counted
+from tests.rows import each_row
 
 NOW = dt.datetime(2026, 3, 4, 12, tzinfo=dt.timezone.utc)
 Held = Callable[[str], int]
@@ -113,7 +114,7 @@ def ask() -> Callable[[list[str], str], list[str]]:
 FILLERS = ["We bought apples", "The train was late", "Sam sings in a choir"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("memory", "query"),
     [
         ("Lucía vive en Madrid", "Lucia"),

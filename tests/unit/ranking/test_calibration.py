@@ -24,6 +24,7 @@ from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.layered import LOGIT_MAX, Hidden, Logistic
 from scripts.models_as_json import calibration_data, to_json
 from tests.quick import examples
+from tests.rows import each_row
 
 
 def features(*, links=None, **columns):
@@ -213,7 +214,7 @@ def test_json_round_trip_and_versions(tmp_path):
     assert Calibration.load("another", path=path) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "message"),
     [
         (lambda f: f.pop("format"), "format"),

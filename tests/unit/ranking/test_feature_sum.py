@@ -5,6 +5,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
 from recall_integrations.ranking.features.compute import FEATURES, Features
+from tests.rows import each_row
 
 
 def features(gates=None, worth=1.0, **columns):
@@ -64,9 +65,7 @@ def test_small_differences_stay_small():
     np.testing.assert_allclose(ranking.added["cosine"], [-0.003, 0.003], atol=1e-5)  # .3 · .0005 / floor .05
 
 
-@pytest.mark.parametrize(
-    ("worth", "alone", "beside"), [(0.0, 0.0, 0.0), (0.5, 0.15, 0.2), (1.0, 0.3, 0.4), (5.0, 1.5, 0.4)]
-)
+@each_row(("worth", "alone", "beside"), [(0.0, 0.0, 0.0), (0.5, 0.15, 0.2), (1.0, 0.3, 0.4), (5.0, 1.5, 0.4)])
 def test_cosines_weigh_what_the_embedding_is_worth(worth, alone, beside):
     ranking = FixedWeights().score(features(worth=worth, cosine=[0.0, 1.0], cosine_w1=[0.0, 1.0]))
     zero = np.zeros(2)
@@ -143,7 +142,7 @@ def test_tie_breakers_only_break_ties(name):
     assert FixedWeights().score(features(passage_match=[0.5, 0.5], **{name: [1.0, 0.0]})).scores.argmax() == 0
 
 
-@pytest.mark.parametrize("weights", [{"bmm": 5.0}, {"bm25": "x"}, {"bm25": float("nan")}, {"bm25": True}])
+@each_row("weights", [{"bmm": 5.0}, {"bm25": "x"}, {"bm25": float("nan")}, {"bm25": True}])
 def test_weights_that_are_none_are_refused(weights):
     with pytest.raises(InvalidArgument, match=next(iter(weights))):
         FixedWeights(weights)

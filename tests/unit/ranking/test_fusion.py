@@ -14,6 +14,7 @@ from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.ranking import fusion
 from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 RRF = "rrf"
@@ -195,7 +196,7 @@ def test_without_vectors_the_cosines_are_those_that_the_arm_returned(monkeypatch
     np.testing.assert_allclose(fused.raw["semantic"], [0.9, np.nan, 0.4])
 
 
-@pytest.mark.parametrize("strategy", ["rrf", "weighted", "boosts"])
+@each_row("strategy", ["rrf", "weighted", "boosts"])
 def test_contributions_sum_to_the_score_also_after_a_lift(strategy):
     columns = view(4, vectors=np.asarray([[1.0, 0.0], [0.6, 0.8], [0.8, 0.6], [0.0, 1.0]], dtype=np.float32))
     query = np.asarray([[1.0, 0.0]], dtype=np.float32)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from tests.rows import each_row
 
 USER = [
     "Sarah lives in Berlin with her children.",
@@ -36,7 +37,7 @@ def remembered(store: MemoryStore, texts: list[str], user: str = "u1") -> Memory
     return store
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "answer"),
     [
         ("where do I live?", "User lives in Amsterdam."),
@@ -51,7 +52,7 @@ def test_what_is_written_of_the_user_is_who_asks(store: MemoryStore, query: str,
     assert first(remembered(store, USER), query) == answer
 
 
-@pytest.mark.parametrize("user", ["Lena", "lena", "lena_berg", "Lena Berg"])
+@each_row("user", ["Lena", "lena", "lena_berg", "Lena Berg"])
 def test_who_is_called_like_the_user_of_the_scope_is_who_asks(store: MemoryStore, user: str) -> None:
     texts = [text.replace("The user", "Lena").replace("User", "Lena") for text in USER]
     remembered(store, texts, user)
@@ -74,7 +75,7 @@ def test_an_actor_called_like_the_user_is_who_asks(store: MemoryStore) -> None:
     assert first(store, "what is my dog called?", "Lena") == "Bello, our dog, was at the vet."
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "texts"),
     [
         ("In welcher Stadt wohne ich?", ["Sarah wohnt in Berlin bei ihren Eltern.", "Der Nutzer wohnt in Bremen."]),

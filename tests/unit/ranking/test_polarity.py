@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from tests.rows import each_row
 
 TEXTS = [
     "Ana is allergic to peanuts.",
@@ -34,7 +35,7 @@ def order(store: MemoryStore, query: str, texts: list[str] = TEXTS) -> list[str]
     return [hit.memory.text for hit in result.hits]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "answer", "other"),
     [
         ("Who is not allergic?", "Cleo isn't allergic to anything.", "Ana is allergic to peanuts."),
@@ -59,7 +60,7 @@ def test_what_neither_says_nor_denies_it_loses_nothing(store: MemoryStore) -> No
     assert found.index("Priya is vegetarian.") <= 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "texts"),
     [
         ("Wer isst kein Fleisch?", ["Dan isst jeden Tag Fleisch.", "Lea isst kein Fleisch."]),
@@ -71,9 +72,7 @@ def test_other_languages_deny_by_their_tables(store: MemoryStore, query: str, te
     assert order(store, query, texts)[0] == texts[-1]
 
 
-@pytest.mark.parametrize(
-    "query", ["Isn't Ana allergic?", "recipes without meat", "who eats meat?", "Why is Ana not here?"]
-)
+@each_row("query", ["Isn't Ana allergic?", "recipes without meat", "who eats meat?", "Why is Ana not here?"])
 def test_a_question_that_denies_nothing_is_left_alone(store: MemoryStore, query: str) -> None:
     store.remember_many([Memory(text) for text in TEXTS])
     hits = QueryOptimizer(store).recall(query, k=9, time_budget_ms=60_000).hits

@@ -15,6 +15,7 @@ from recall_integrations.config import ARMS, PlannerConfig
 from recall_integrations.ranking import rank as stage
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import evidence_of
+from tests.rows import each_row
 
 EVIDENCE = evidence_of(BUILT_IN)
 OpenStore = Callable[..., MemoryStore]
@@ -90,7 +91,7 @@ def test_evidence_of_the_arms_is_evidence_that_there_is() -> None:
     }
 
 
-@pytest.mark.parametrize("weight", [0.0, 0.5, 10.0])
+@each_row("weight", [0.0, 0.5, 10.0])
 def test_the_weight_of_an_arm_scales_its_evidence(store: MemoryStore, weight: float) -> None:
     plain = recalled(store, CENTRIC, planner=PlannerConfig(entity_weight=1.0))
     assert plain.plan.name == "entity_centric"
@@ -189,7 +190,7 @@ def test_a_ranking_is_the_same_live_and_reopened(open_store: OpenStore) -> None:
             assert parts == pytest.approx(parts_then, rel=1e-3, abs=1e-5), (query, one)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "sources"),
     [
         (CENTRIC, {"graph"}),

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from recall_integrations import MemoryStore, QueryOptimizer
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -16,9 +17,7 @@ def optimizer() -> Iterator[QueryOptimizer]:
         yield QueryOptimizer(store)
 
 
-@pytest.mark.parametrize(
-    "line", ["alright, cheers, bye", "thank you so much", "haha, that's hilarious", "see you later"]
-)
+@each_row("line", ["alright, cheers, bye", "thank you so much", "haha, that's hilarious", "see you later"])
 def test_what_asks_for_nothing_finds_nothing(optimizer: QueryOptimizer, line: str) -> None:
     result = optimizer.recall(line)
     assert max((hit.score for hit in result.hits), default=0) < 0.1

@@ -8,6 +8,7 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights, entered
 from recall_integrations.ranking.features.compute import FEATURES, Features
+from tests.rows import each_row
 
 NAMES = tuple(FEATURES.weights)
 
@@ -23,8 +24,8 @@ def features(n: int = 40, seed: int = 0, worth: float = 1.0) -> Features:
     )
 
 
-@pytest.mark.parametrize("n", [1, 3, 40])
-@pytest.mark.parametrize("worth", [0.0, 0.4, 1.0])
+@each_row("n", [1, 3, 40])
+@each_row("worth", [0.0, 0.4, 1.0])
 def test_a_step_adds_the_feature_as_it_enters_the_sum(n, worth) -> None:
     given = features(n, worth=worth)
     x, before = entered(given, NAMES), FixedWeights().score(given).scores
@@ -51,7 +52,7 @@ def test_without_steps_it_is_the_shipped_sum() -> None:
     assert SteppedWeights({"gone": 1.0}, "v1").steps == {}
 
 
-@pytest.mark.parametrize("step", [3.01, float("nan"), "1", True, None])
+@each_row("step", [3.01, float("nan"), "1", True, None])
 def test_a_step_that_is_none(step) -> None:
     with pytest.raises(InvalidArgument, match="step of 'passage_match'"):
         SteppedWeights({"passage_match": step}, "v1")

@@ -16,6 +16,7 @@ from recall_integrations.recall.caching import key_of, loose, meaning
 from recall_integrations.recall.state import RecallState
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope, TemporalWindow
+from tests.rows import each_row
 
 UTC, BERLIN = ZoneInfo("UTC"), ZoneInfo("Europe/Berlin")
 NOON = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
@@ -98,7 +99,7 @@ def test_filters_that_are_the_same_are(begun: RecallState) -> None:
     assert len({key_of(replace(begun.request, filters=f), "f", UTC) for f in same}) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "is_loosely"),
     [
         ("  What did\u00a0Priya  say? ", "what did priya say"),
@@ -116,7 +117,7 @@ def test_what_letters_may_not_matter(text: str, is_loosely: str) -> None:
     assert loose(text) == is_loosely
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other", "same"),
     [
         ("What did Priya say?", "what did  PRIYA say?", True),

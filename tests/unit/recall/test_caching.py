@@ -19,6 +19,7 @@ from recall_integrations.recall import Stage, StageEvent, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.resilience import admission
 from recall_integrations.store.spellers import Spellers
+from tests.rows import each_row
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 
@@ -111,15 +112,12 @@ def test_letters_count_where_a_model_sees_them(store: MemoryStore) -> None:
     assert not asked(optimizer, QUERY.lower()).cache.hit
 
 
-@pytest.mark.parametrize(
-    "other",
+@each_row("other",
     [
         {"scope": B}, {"k": 3}, {"privacy": "redact"}, {"privacy": "block"}, {"filters": Filters(types="fact")},
         {"context": 1}, {"tokens_max": 5}, {"window": False}, {"timezone": "Asia/Tokyo"},
         {"now": NOW + timedelta(days=1)}, {"now": NOW + timedelta(seconds=31)}, {"now": NOW - timedelta(seconds=1)},
-    ],
-    ids=str,
-)  # fmt: skip
+    ])  # fmt: skip
 def test_another_recall_gets_an_answer_of_its_own(store: MemoryStore, other: dict[str, Any]) -> None:
     optimizer, plain = QueryOptimizer(store, config=CACHED), QueryOptimizer(store)
     asked(optimizer)
@@ -145,8 +143,8 @@ WRITES: dict[str, Callable[[MemoryStore], object]] = {
 }
 
 
-@pytest.mark.parametrize("write", WRITES)
-@pytest.mark.parametrize("beside", [False, True], ids=["here", "from another thread"])
+@each_row("write", WRITES)
+@each_row("beside", [False, True])
 def test_a_write_drops_what_is_kept_of_its_scope(store: MemoryStore, write: str, beside: bool) -> None:
     optimizer, other = QueryOptimizer(store, config=CACHED), QueryOptimizer(store, config=CACHED)
     for one in (optimizer, other):
@@ -186,7 +184,7 @@ class Stopping(Stage):
         return state
 
 
-@pytest.mark.parametrize("write", WRITES)
+@each_row("write", WRITES)
 def test_an_answer_that_a_write_overtook_is_not_kept(store: MemoryStore, write: str) -> None:
     stage = Stopping()
     optimizer = QueryOptimizer(store, config=CACHED, stages=[stage])

@@ -15,6 +15,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import LimitsConfig
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
+from tests.rows import each_row
 
 WHOLE = RecallConfig(limits=LimitsConfig(time_budget_ms=60_000))
 WHERE: ContextVar[str] = ContextVar("where", default="")
@@ -178,7 +179,7 @@ class Broken(RecallObserver):
         self._maybe("refused")
 
 
-@pytest.mark.parametrize("where", ["begin", "stage", "ended", "over"])
+@each_row("where", ["begin", "stage", "ended", "over"])
 def test_who_raises_while_it_runs_is_named_and_costs_nothing(store: MemoryStore, where: str) -> None:
     told = Told()
     optimizer = QueryOptimizer(store, config=WHOLE, observers=[Broken(where), told])

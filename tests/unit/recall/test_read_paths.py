@@ -22,6 +22,7 @@ from recall_integrations import (
 )
 from recall_integrations.config import PlannerConfig, RerankConfig
 from recall_integrations.recall.runner import Stage
+from tests.rows import each_row
 
 SUPPORT, ALICE, BOTH = Scope(namespace="support"), Scope(user_id="alice"), Scope("alice", "", "support")
 SCOPES = [
@@ -120,7 +121,7 @@ def test_entries_share_the_cache_and_do_not_share_answers(filled: MemoryStore) -
     assert again[1].notes[0].reason == "settings.scope"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "said"),
     [
         ({"namespace": "x"}, r"scopes\[0\] sets nothing"),

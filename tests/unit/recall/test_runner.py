@@ -18,6 +18,7 @@ from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import RUNS_MIN, Guard, Pace
 from recall_integrations.types import Degradation
+from tests.rows import each_row
 
 
 class Told(Stage):
@@ -94,7 +95,7 @@ def test_without_a_fallback_the_state_stays_and_without_an_essential_stage_there
         Runner([Told("a", failing(ValueError("no")), essential=True)]).run(begun, Deadline.after(None))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("error", "reason"),
     [
         (ValueError("x"), "error"),
@@ -177,7 +178,7 @@ def test_a_stage_of_ones_own_comes_behind_the_one_it_names_or_in_the_place_of_it
     assert [s.name for s in known] == ["a", "b", "c"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stage", "says"),
     [
         (object(), "Stage objects"),

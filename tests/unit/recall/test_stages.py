@@ -33,6 +33,7 @@ from recall_integrations.types import Filters, ParsedQuery, RetrievalPlan, Tempo
 from recall_integrations.types.query import Identifier
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import RerankOutcome
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 15, tzinfo=timezone.utc)
 DAY = 86_400_000_000
@@ -130,7 +131,7 @@ def test_a_closed_store_is_an_error_before_any_stage_runs() -> None:
 # -- what there is no answer without ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["parse", "plan", "arms", "deliver"])
+@each_row("name", ["parse", "plan", "arms", "deliver"])
 def test_without_an_essential_stage_there_is_an_error_and_no_empty_answer(name: str) -> None:
     class Fails:
         def __getattr__(self, _name: str) -> Any:

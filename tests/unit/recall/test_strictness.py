@@ -18,6 +18,7 @@ from recall_integrations.errors import (
     RecallTimeout,
 )
 from recall_integrations.types import Degradation
+from tests.rows import each_row
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +33,7 @@ def whole(optimizer: QueryOptimizer) -> RecallResult:
     return optimizer.recall("who likes tea")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("problems", "kind"),
     [
         ([], None),

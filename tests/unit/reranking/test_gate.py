@@ -14,6 +14,7 @@ from recall_integrations.reranking.gate import (
     work_of,
 )
 from recall_integrations.resilience.guard import Estimate
+from tests.rows import each_row
 
 SETTINGS = (0.02, 1_000.0)  # least regret, longest wait
 UNSURE = np.array([0.5, 0.45, 0.4, 0.35, 0.3])
@@ -27,7 +28,7 @@ def asked(**changes: object) -> GateInput:
 # -- the decision
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "reason"),
     [
         ({}, "run"),

@@ -21,6 +21,7 @@ from recall_integrations.adapters.reranker import CrossEncoderReranker, batches,
 from recall_integrations.errors import InvalidArgument, MissingExtra, RecallError
 from recall_integrations.reranking.reranker import Reranker, RerankError, judge
 from recall_integrations.resilience.deadline import Deadline
+from tests.rows import each_row
 
 TEXTS = ["tea", "coffee", "tea", "water"]
 
@@ -55,7 +56,7 @@ def test_none_is_none() -> None:
     assert resolve_reranker(None) is None
 
 
-@pytest.mark.parametrize("source", [3, object(), Compressor, ["x"], b"x"])
+@each_row("source", [3, object(), Compressor, ["x"], b"x"])
 def test_what_cannot_rerank_is_refused(source: object) -> None:
     with pytest.raises(InvalidArgument, match="cannot rerank"):
         resolve_reranker(source)
@@ -80,9 +81,7 @@ def test_a_function() -> None:
     assert seen == [("drinks", TEXTS)]
 
 
-@pytest.mark.parametrize(
-    "give", [np.array([1, 2, 3, 4.5], np.float32), (1, 2, 3, 4.5), np.array([[1], [2], [3], [4.5]])]
-)
+@each_row("give", [np.array([1, 2, 3, 4.5], np.float32), (1, 2, 3, 4.5), np.array([[1], [2], [3], [4.5]])])
 def test_arrays_and_tuples_are_scores(give: object) -> None:
     assert scores(lambda q, t: give) == [1, 2, 3, 4.5]
 
@@ -91,7 +90,7 @@ def test_a_function_may_drop() -> None:
     assert scores(lambda q, t: [None, 1, None, 2]) == [None, 1, None, 2]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "give",
     [[1, 2, 3], [], None, 5, "abcd", [1, 2, 3, float("nan")], [1, 2, 3, float("inf")], [1, 2, 3, "4"], np.ones((4, 2))],
 )
@@ -109,7 +108,7 @@ def test_its_exception_becomes_ours() -> None:
     assert isinstance(caught.value.__cause__, RuntimeError)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "source",
     [
         lambda q, t: 1 / 0,
@@ -156,7 +155,7 @@ def test_a_compressor_may_drop_everything() -> None:
     assert scores(Compressor(change=lambda d, q: [])) == [None] * 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         lambda d, q: [Document(page_content=x.page_content) for x in d],

@@ -18,6 +18,7 @@ from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import PROBE_EVERY, Guard
+from tests.rows import each_row
 
 P = np.array([0.36, 0.35, 0.34, 0.33, 0.32, 0.31])
 BACKWARDS = (1.0, 2.0, 3.0, 4.0, 5.0, 6.0)
@@ -184,7 +185,7 @@ def test_with_a_threshold_no_certainty_skips() -> None:
 # -- it does not run
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "reason", "degraded"),
     [
         ({"allowed": False}, "skip.plan", []),
@@ -254,7 +255,7 @@ def test_an_error_leaves_the_order_and_is_named() -> None:
     assert "RuntimeError: down" in degradation.detail
 
 
-@pytest.mark.parametrize("give", [(math.nan,) * 6, (1.0,), ("high",) * 6])
+@each_row("give", [(math.nan,) * 6, (1.0,), ("high",) * 6])
 def test_scores_that_are_none_are_an_error(give: Any) -> None:
     done = stage(Fake(give=give)).run(request())
     assert untouched(done) and done.outcome.reason == "failure.error"
@@ -370,7 +371,7 @@ def test_warming_up() -> None:
     assert own.run(request()).outcome.reason == "success"
 
 
-@pytest.mark.parametrize("bad", [{"top_n": 0}, {"threshold": math.nan}, {"threshold": math.inf}])
+@each_row("bad", [{"top_n": 0}, {"threshold": math.nan}, {"threshold": math.inf}])
 def test_settings_out_of_range(bad: dict[str, Any]) -> None:
     with pytest.raises(ConfigError, match=r"rerank\."):
         RerankConfig(**bad)

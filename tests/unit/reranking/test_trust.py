@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.reranking.reranking import Trust, reordered
+from tests.rows import each_row
 
 SCORES = st.floats(-50, 50)
 
@@ -69,7 +70,7 @@ def test_every_candidate_comes_once(candidates: list[tuple[float, float | None]]
     assert sorted(order.tolist()) == list(range(len(candidates)))
 
 
-@pytest.mark.parametrize("sentinel", [-1e9, 1e300, -1e308])
+@each_row("sentinel", [-1e9, 1e300, -1e308])
 def test_a_score_out_of_all_proportion_is_forgotten(sentinel: float) -> None:
     trust, calibrated = Trust(), np.asarray([0.5, 0.2, 0.1, 0.1])
     for scores in (*[[1, 0, 0, 0]] * 5, [1, 0, 0, sentinel], *[[1, 0, 0, 0]] * 5):

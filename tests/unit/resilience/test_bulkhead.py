@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
+from tests.rows import each_row
 
 
 def test_result_and_exception() -> None:
@@ -18,7 +19,7 @@ def test_result_and_exception() -> None:
         threads.submit(lambda: 1 / 0).result(5)
 
 
-@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
+@each_row("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()])
 def test_what_ends_a_thread_does_not_end_the_process(error: BaseException) -> None:
     def leaves() -> None:
         raise error
@@ -106,7 +107,7 @@ def test_a_hung_call_does_not_hold_the_process() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
-@pytest.mark.parametrize(("limit", "hanging"), [(0, 1), (-1, 1), (1, -1)])
+@each_row(("limit", "hanging"), [(0, 1), (-1, 1), (1, -1)])
 def test_bounds_are_checked(limit: int, hanging: int) -> None:
     with pytest.raises(InvalidArgument, match="limit"):
         Bulkhead("t", limit, hanging)

@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.resilience.deadline import Deadline
+from tests.rows import each_row
 
 
 class Clock:
@@ -42,7 +43,7 @@ def test_zero_is_over_at_once() -> None:
     assert Deadline.after(0).expired
 
 
-@pytest.mark.parametrize(("ms", "left"), [(100, 0.1), (1_000, 0.5), (None, 0.5), (0, 0.0)])
+@each_row(("ms", "left"), [(100, 0.1), (1_000, 0.5), (None, 0.5), (0, 0.0)])
 def test_a_child_never_ends_after_its_parent(ms: float | None, left: float) -> None:
     assert Deadline.after(500, Clock()).child(ms).remaining() == pytest.approx(left)
 
@@ -126,7 +127,7 @@ def test_a_long_chain_does_not_exhaust_the_stack() -> None:
     assert last.cancelled
 
 
-@pytest.mark.parametrize("ms", [-1, float("nan"), "5", True])
+@each_row("ms", [-1, float("nan"), "5", True])
 def test_what_is_no_time_limit_is_refused(ms: object) -> None:
     with pytest.raises(InvalidArgument):
         Deadline.after(ms)  # type: ignore[arg-type]

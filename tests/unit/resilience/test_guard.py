@@ -14,6 +14,7 @@ from recall_integrations.resilience.breaker import Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import RUNS_MIN, Guard
+from tests.rows import each_row
 
 LONG = Deadline.after(None)
 
@@ -41,7 +42,7 @@ def test_a_result() -> None:
     assert (health.active, health.hanging) == (0, 0)
 
 
-@pytest.mark.parametrize("error", [ValueError("no"), SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError()])
+@each_row("error", [ValueError("no"), SystemExit(1), KeyboardInterrupt(), asyncio.CancelledError()])
 def test_whatever_it_raises_is_an_answer(error: BaseException) -> None:
     guard = Guard("x")
     answers = [guard.call(LONG, raising(error)) for _ in range(4)]

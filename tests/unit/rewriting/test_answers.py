@@ -3,16 +3,16 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.rewriting.phrasings import parse_rewrites, prompt_for, skip_reason
+from tests.rows import each_row
 
 QUERY = "that thing I mentioned about storage"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "reason"),
     [
         ("badge number", "skip.short_query"),
@@ -64,9 +64,7 @@ def test_skip_reasons(query: str, reason: str | None) -> None:
     assert skip_reason(query) == reason
 
 
-@pytest.mark.parametrize(
-    "piece", ["a", "a-", "a_", "a.", "a/", '"', '"a', "'a", "«", "a:", "1", "aB", "#", "  ", "<think>", "<"]
-)
+@each_row("piece", ["a", "a-", "a_", "a.", "a/", '"', '"a', "'a", "«", "a:", "1", "aB", "#", "  ", "<think>", "<"])
 def test_the_cost_is_linear_on_repetition(piece: str, linear: Callable[..., None]) -> None:
     linear(skip_reason, piece)
     linear(lambda text: parse_rewrites(text, "q"), piece)
@@ -79,7 +77,7 @@ def test_the_prompt_holds_the_query_as_data() -> None:
     assert "日本" in prompt_for("日本")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "storage backend choice\npreferred database",
@@ -103,7 +101,7 @@ def test_phrasings_are_found_in_what_models_write(output: str) -> None:
     assert parse_rewrites(output, QUERY) == ("storage backend choice", "preferred database")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "output",
     [
         "",

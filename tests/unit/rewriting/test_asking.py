@@ -16,6 +16,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Guard
 from recall_integrations.rewriting.asking import CALLS_MIN, Contract, RewriteCache, Rewriting
 from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
+from tests.rows import each_row
 
 QUERY = ParsedQuery(original="that thing I mentioned about storage", specificity=0.1)
 PLAN = RetrievalPlan(name="balanced", arms=(), rewrite=True)
@@ -123,7 +124,7 @@ def test_a_line_of_the_prompt_is_no_phrasing() -> None:
     assert ask(made(echo))[0] == ()  # type: ignore[index]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "plan", "why"),
     [
         (QUERY, PLAN, None),

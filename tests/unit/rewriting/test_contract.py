@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +17,7 @@ from recall_integrations.rewriting.asking import (
     WINDOW,
     Contract,
 )
+from tests.rows import each_row
 
 
 class Clock:
@@ -35,7 +35,7 @@ def kept(calls: list[tuple[str, float]], path: Path | None = None) -> tuple[Cont
     return contract, clock
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("calls", "said"),
     [
         ([(SUCCESS, 100)] * 20, ""),
@@ -66,7 +66,7 @@ def test_it_finds_its_way_back() -> None:
     assert contract.refuses() == "" and contract.refuses() == ""
 
 
-@pytest.mark.parametrize("bad", [(FAILED, 50.0), (EMPTY, 50.0), (SUCCESS, 5_000.0)])
+@each_row("bad", [(FAILED, 50.0), (EMPTY, 50.0), (SUCCESS, 5_000.0)])
 def test_a_bad_probe_begins_the_count_again(bad: tuple[str, float]) -> None:
     contract, clock = kept([(FAILED, 100)] * 20)
     for outcome, ms in [(SUCCESS, 50.0), (SUCCESS, 50.0), bad, (SUCCESS, 50.0), (SUCCESS, 50.0)]:

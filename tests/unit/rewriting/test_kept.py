@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.rewriting.asking import RewriteCache, key_of
 from tests.quick import examples
+from tests.rows import each_row
 
 
 class Clock:
@@ -58,12 +59,12 @@ def test_where_nothing_can_be_written_this_process_remembers(tmp_path: Path) -> 
     assert cache.get("a") == ("1",)
 
 
-@pytest.mark.parametrize("other", ["WHAT about  storage?", " what about storage", "What about ｓtorage!?"])
+@each_row("other", ["WHAT about  storage?", " what about storage", "What about ｓtorage!?"])
 def test_queries_that_differ_in_form_alone_are_one(other: str) -> None:
     assert key_of("What about storage?", "p", 1) == key_of(other, "p", 1)
 
 
-@pytest.mark.parametrize("other", [("what about storages", "p", 1), ("what about storage", "q", 1), ("what", "p", 2)])
+@each_row("other", [("what about storages", "p", 1), ("what about storage", "q", 1), ("what", "p", 2)])
 def test_other_queries_and_other_contexts_have_other_keys(other: tuple[str, str, int]) -> None:
     assert key_of("what about storage", "p", 1) != key_of(*other)
 

@@ -12,6 +12,7 @@ import pytest
 
 from recall_integrations.errors import StoreClosed, StoreError
 from recall_integrations.serving.served import FREE, LATER_S, Learning
+from tests.rows import each_row
 
 
 class Optimizer:
@@ -43,7 +44,7 @@ def job(optimizer: Any, every_s: float = 60.0) -> Learning:
     return Learning(optimizer, every_s=every_s, timer=optimizer.clock)
 
 
-@pytest.mark.parametrize(("mode", "due", "learned"), [("learned", True, 1), ("learned", False, 0), ("rule", True, 0)])
+@each_row(("mode", "due", "learned"), [("learned", True, 1), ("learned", False, 0), ("rule", True, 0)])
 def test_it_learns_where_the_mode_says_so_and_something_is_due(mode: str, due: bool, learned: int) -> None:
     optimizer = Optimizer(mode, due)
     assert job(optimizer).once() == 60.0 and optimizer.learned == learned

@@ -8,6 +8,7 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.serving.problems import Refused
 from recall_integrations.serving.served import CALLERS_MAX, Limits, Pool, Rates
+from tests.rows import each_row
 
 
 def test_a_bucket_holds_two_seconds_and_fills_with_time() -> None:
@@ -30,7 +31,7 @@ def test_nobody_is_counted_without_a_rate_and_few_are_remembered() -> None:
     assert len(rates) == CALLERS_MAX
 
 
-@pytest.mark.parametrize("bad", [{"k_max": 0}, {"rate": -1}, {"body_max": float("nan")}, {"queue": True}])
+@each_row("bad", [{"k_max": 0}, {"rate": -1}, {"body_max": float("nan")}, {"queue": True}])
 def test_limits_are_positive(bad: dict[str, float]) -> None:
     with pytest.raises(InvalidArgument):
         Limits(**bad)

@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
+from tests.rows import each_row
 
 JSON = {"content-type": "application/json"}
 
@@ -23,7 +24,7 @@ def client() -> Iterator[TestClient]:
         yield TestClient(create_app(Served(store=store, optimizer=QueryOptimizer(store))), base_url="http://localhost")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("request_", "said"),
     [
         ({"content": '{"query": "x"}'}, "content-type: application/json"),

@@ -14,9 +14,10 @@ import pytest
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.serving import start
 from recall_integrations.serving.tokens import Tokens
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
+@each_row("host", ["127.0.0.1", "localhost", "::1", "127.9.9.9"])
 def test_this_machine_needs_no_token(host: str) -> None:
     start.check_access(host, None)
 

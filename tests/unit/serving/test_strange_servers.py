@@ -11,6 +11,7 @@ import pytest
 
 from recall_integrations import errors
 from recall_integrations.serving import RecallClient
+from tests.rows import each_row
 
 ASKING: dict[str, Callable[[RecallClient], Any]] = {
     "recall": lambda client: client.optimizer.recall("x"),
@@ -34,7 +35,7 @@ def client_of(body: bytes) -> RecallClient:
     return RecallClient("http://127.0.0.1:1", token="recall_hidden", retries=0, transport=reply)
 
 
-@pytest.mark.parametrize("asking", ASKING)
+@each_row("asking", ASKING)
 def test_a_reply_of_any_shape_is_an_error_of_ours(asking: str) -> None:
     for reply in REPLIES:
         with pytest.raises(errors.RecallError) as told:

@@ -16,6 +16,7 @@ from recall_integrations import Scope
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
 from recall_integrations.serving import tokens as module
 from recall_integrations.serving.tokens import Grant, Token, Tokens
+from tests.rows import each_row
 
 NOW = datetime(2026, 11, 22, tzinfo=timezone.utc)
 
@@ -86,7 +87,7 @@ def test_a_file_that_others_may_read_is_refused(tokens: Tokens) -> None:
         Tokens(tokens.path).list()
 
 
-@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": 2, "tokens": []}', '{"format": 1, "tokens": [{}]}'])
+@each_row("text", ["", "[]", "{}", '{"format": 2, "tokens": []}', '{"format": 1, "tokens": [{}]}'])
 def test_a_damaged_file_is_an_error_and_no_open_door(tokens: Tokens, text: str) -> None:
     tokens.path.write_text(text)
     tokens.path.chmod(0o600)
@@ -110,7 +111,7 @@ def test_what_was_written_reads_the_same(tokens: Tokens) -> None:
     assert json.loads(tokens.path.read_text())["tokens"][0]["grants"] == ["u1/-/team-*", "u2/-/-"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "reached", "beyond"),
     [
         ("u1", [Scope("u1")], [Scope("u1", "a"), Scope("u2"), Scope()]),

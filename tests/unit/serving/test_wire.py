@@ -14,6 +14,7 @@ import pytest
 
 from recall_integrations import errors
 from recall_integrations.serving.wire import Answer, Asked, Flow, Wire, exchange
+from tests.rows import each_row
 
 HERE = "http://127.0.0.1:8000"
 ASKED = Asked(method="POST", path="/recall", body=lambda left: {"left": round(left, 3)}, seconds=10.0)
@@ -85,7 +86,7 @@ def test_who_answers_too_late_is_not_asked_again() -> None:
     assert HERE in str(found) and "10 s" in str(found)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "code", "kind"),
     [
         (422, "INVALID_ARGUMENT", errors.InvalidArgument),
@@ -121,7 +122,7 @@ def test_a_strict_recall_that_failed_is_answered() -> None:
     assert isinstance(found, errors.DegradationFailed) and pauses == [] and found.result == {"hits": []}
 
 
-@pytest.mark.parametrize(("status", "kind"), [(302, None), (404, errors.ServerError), (502, errors.ServerUnavailable)])
+@each_row(("status", "kind"), [(302, None), (404, errors.ServerError), (502, errors.ServerUnavailable)])
 def test_what_is_no_recall_server_is_named(status: int, kind: type[Exception] | None) -> None:
     def page(request: httpx.Request) -> httpx.Response:
         return httpx.Response(status, text="<html>")
@@ -134,7 +135,7 @@ def test_what_is_no_recall_server_is_named(status: int, kind: type[Exception] | 
         wire.ask(ASKED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "address",
     ["", "127.0.0.1:8000", "ftp://here", "http://", "http://a:b@here", "http://here?x=1", "http://here:x", None, 7],
 )
@@ -143,7 +144,7 @@ def test_an_address_is_checked_at_once(address: Any) -> None:
         Wire(address)
 
 
-@pytest.mark.parametrize("given", [{"token": ""}, {"token": "ä"}, {"token": 7}, {"retries": -1}, {"retries": True}])
+@each_row("given", [{"token": ""}, {"token": "ä"}, {"token": 7}, {"retries": -1}, {"retries": True}])
 def test_other_arguments_too(given: dict[str, Any]) -> None:
     with pytest.raises(errors.InvalidArgument):
         Wire(HERE, **given)
@@ -215,8 +216,8 @@ def given(body: bytes, status: int = 200, **headers: str) -> httpx.MockTransport
     return httpx.MockTransport(lambda _request: httpx.Response(status, content=body, headers=raw))
 
 
-@pytest.mark.parametrize("key", ["details", "options", "stats", "message", "code", "result"])
-@pytest.mark.parametrize("value", ["5", '"ab"', "[1]", "{}", "null"])
+@each_row("key", ["details", "options", "stats", "message", "code", "result"])
+@each_row("value", ["5", '"ab"', "[1]", "{}", "null"])
 def test_a_problem_of_any_shape_is_an_error_of_ours(key: str, value: str) -> None:
     body = b'{"code": "OVERLOADED", "message": "m", "%s": %s}' % (key.encode(), value.encode())
     with pytest.raises(errors.RecallError):

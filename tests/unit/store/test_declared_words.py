@@ -7,6 +7,7 @@ import warnings
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from tests.rows import each_row
 
 SCOPE = Scope(user_id="u1")
 
@@ -16,7 +17,7 @@ def named(store: MemoryStore, query: str) -> list[str]:
     return [ref.name for ref in refs if ref.stage != "implicit"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "aliases", "query"),
     [
         ("Invoices", ["billing"], "who runs billing now?"),
@@ -35,7 +36,7 @@ def test_an_ordinary_word_that_was_declared_is_a_name_in_lower_case(
     assert named(store, query) == [name]
 
 
-@pytest.mark.parametrize("query", ["will it rain tomorrow?", "may I leave?", "who was in the office?"])
+@each_row("query", ["will it rain tomorrow?", "may I leave?", "who was in the office?"])
 def test_verbs_months_and_titles_need_their_capital(store: MemoryStore, query: str) -> None:
     for name in ("Will", "May", "The Office"):
         store.add_entity(name, scope=SCOPE)
@@ -48,7 +49,7 @@ def test_a_word_that_only_memories_name_stays_a_word(store: MemoryStore) -> None
     assert named(store, "where do I search?") == []
 
 
-@pytest.mark.parametrize("alias", ["it", "us", "who"])
+@each_row("alias", ["it", "us", "who"])
 def test_a_name_that_no_query_can_mean_is_warned_of(store: MemoryStore, alias: str) -> None:
     with pytest.warns(UserWarning, match=f"says '{alias}' will not find the entity 'Kestrel'"):
         store.add_entity("Kestrel", aliases=[alias], scope=SCOPE)

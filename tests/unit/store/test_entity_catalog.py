@@ -13,6 +13,7 @@ from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.store.entities import normal_name
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, Relation, Scope
+from tests.rows import each_row
 
 U1 = Scope(user_id="u1")
 NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
@@ -170,8 +171,9 @@ def test_forgotten_memories_leave_their_mentions(store: MemoryStore) -> None:
     assert store.stats()["mentions"] == store.stats()["edges"] == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "aliases"), [("", []), ("x" * 2000, []), ("ok", "PR"), ("ok", [""]), ("ok", [7]), (7, []), ("a\nb", [])]
+@each_row(
+    ("name", "aliases"),
+    [("", []), ("x" * 2000, []), ("ok", "PR"), ("ok", [""]), ("ok", [7]), (7, []), ("a\nb", [])],
 )
 def test_bad_names(store: MemoryStore, name: object, aliases: object) -> None:
     with pytest.raises(InvalidArgument):

@@ -11,6 +11,7 @@ from recall_integrations.indexes.windows import window_mask
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
+from tests.rows import each_row
 
 NOW = datetime(2024, 5, 15, tzinfo=timezone.utc)
 
@@ -45,7 +46,7 @@ def mixed(store: MemoryStore) -> MemoryStore:
     return store
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("filters", "expected"),
     [
         ({"types": ["fact"]}, "ac"),
@@ -105,7 +106,7 @@ VALUES: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [
         (1, {"int", "one"}),
@@ -130,7 +131,7 @@ def test_metadata_values_are_exact(store: MemoryStore, value: Any, expected: set
     assert passing(store, metadata={"k": value}) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "key",
     [
         "a.b",

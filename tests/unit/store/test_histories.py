@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.store.duplicates import DISTINCT_CHARS, aligned
 from tests.quick import examples
+from tests.rows import each_row
 
 LONG = "x" * DISTINCT_CHARS
 
@@ -19,7 +20,7 @@ def laid(stored: str, said: str, heads: int = 0, chars: Sequence[int] | None = N
     return aligned(stored.split(), said.split(), chars or [len(w) for w in said.split()], heads)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stored", "said", "found"),
     [
         ("", "a b", [None, None]),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hypothesis.strategies as st
-import pytest
 from hypothesis import given
 
 from recall_integrations.store import homes
 from recall_integrations.store.memory_store import MemoryStore
+from tests.rows import each_row
 
 
 @given(scope_id=st.integers(1, 2**62), embedding=st.text(max_size=50), other=st.text(max_size=50))
@@ -20,7 +20,7 @@ def test_a_name_says_whose_it_is(scope_id: int, embedding: str, other: str) -> N
     assert 3 <= len(name) <= 100 and name[0].isalnum() and name[-1].isalnum()
 
 
-@pytest.mark.parametrize("name", ["", "scope-17", "shared"])
+@each_row("name", ["", "scope-17", "shared"])
 def test_collections_in_files_are_no_such_names(name: str) -> None:
     assert not homes.served(name) and not homes.fits(name, "x")
 

@@ -17,6 +17,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.store import judgements
 from recall_integrations.store.judgements import joined
 from recall_integrations.types.judged import Gain, Judged, Replay
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, tzinfo=timezone.utc)
 ANN, BOB = Scope(user_id="ann"), Scope(user_id="bob")
@@ -99,8 +100,8 @@ def test_forgetting_a_user_forgets_what_was_said_and_learned(store) -> None:
     assert store.judgements.counts() == {BOB: 1} and store.learned.names() == (shelf.name_of(BOB),)
 
 
-@pytest.mark.parametrize("column", ["gains", "replay", "at"])
-@pytest.mark.parametrize("garbage", ["'{'", "x'ff00fe'", "'zzz'"])
+@each_row("column", ["gains", "replay", "at"])
+@each_row("garbage", ["'{'", "x'ff00fe'", "'zzz'"])
 def test_a_damaged_row_costs_itself(store, column, garbage) -> None:
     for name in ("a", "b"):
         store.judgements.put(ANN, of(name), settings=SETTINGS)

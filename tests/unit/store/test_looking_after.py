@@ -17,6 +17,7 @@ from recall_integrations import Filters, Memory, MemoryStore, MemoryType, QueryO
 from recall_integrations.console.importing import Importer
 from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError
 from tests.quick import only
+from tests.rows import each_row
 
 START = datetime(2026, 1, 1, tzinfo=timezone.utc)
 ONE, TWO, OTHER = Scope("u1", "a"), Scope("u1", "b"), Scope("u2")
@@ -84,7 +85,7 @@ def test_counts_by_scope_and_type(store: MemoryStore) -> None:
     assert store.counts() == {ONE: {MemoryType.FACT: 3, MemoryType.EVENT: 3}, OTHER: {MemoryType.FACT: 3}}
 
 
-@pytest.mark.parametrize("wrong", [{"limit": 0}, {"limit": 20_000}, {"after": "m1"}, {"after": "-1"}, {"after": 3}])
+@each_row("wrong", [{"limit": 0}, {"limit": 20_000}, {"after": "m1"}, {"after": "-1"}, {"after": 3}])
 def test_a_page_that_cannot_be_given_is_an_error(store: MemoryStore, wrong: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument):
         store.list(**wrong)
@@ -223,7 +224,7 @@ def test_more_than_one_transaction_holds(store: MemoryStore) -> None:
     assert store.count(scope=ONE) == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("what", "error"),
     [
         ({}, InvalidArgument),

@@ -26,6 +26,7 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
+from tests.rows import each_row
 
 OpenStore = Callable[..., MemoryStore]
 U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")
@@ -93,7 +94,7 @@ def test_ids_come_from_the_callers_source(open_store: OpenStore) -> None:
     assert store.remember_many(["a", Memory("b", id="mine"), "c"]) == ["id0", "mine", "id1"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "memory_id",
     ["a/b", "../../etc", 'say "hi"', "it's", "'; DROP TABLE memories; --", "%_", "日本", "🎉", "x" * 1024, " a "],
 )
@@ -107,14 +108,14 @@ def test_odd_ids(store: MemoryStore, memory_id: str) -> None:
     assert store.get(memory_id) is None and store.count() == 0
 
 
-@pytest.mark.parametrize("memory_id", ["", "  ", "x" * 10_240, "a\x00b", "a\nb", "\ud800", 7, None])
+@each_row("memory_id", ["", "  ", "x" * 10_240, "a\x00b", "a\nb", "\ud800", 7, None])
 def test_bad_ids(store: MemoryStore, memory_id: object) -> None:
     for call in (store.get, store.forget):
         with pytest.raises(InvalidArgument):
             call(memory_id)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(("year", "hours"), [(1, 14), (9999, -12), (1969, 0), (1, 0), (9999, 0)])
+@each_row(("year", "hours"), [(1, 14), (9999, -12), (1969, 0), (1, 0), (9999, 0)])
 def test_times_at_the_edge_of_the_calendar(store: MemoryStore, year: int, hours: int) -> None:
     moment = datetime(
         year,
@@ -217,26 +218,26 @@ def test_an_iterator_keeps_the_batches_before_the_bad_item(store: MemoryStore) -
     assert store.count() == 4
 
 
-@pytest.mark.parametrize("given", ["text", b"bytes", Memory("one"), {"text": "a"}, 7, None])
+@each_row("given", ["text", b"bytes", Memory("one"), {"text": "a"}, 7, None])
 def test_not_an_iterable_of_memories(store: MemoryStore, given: object) -> None:
     with pytest.raises(InvalidMemory):
         store.remember_many(given)  # type: ignore[arg-type]
     assert store.count() == 0
 
 
-@pytest.mark.parametrize("size", [0, -1, 1.5, True, "3"])
+@each_row("size", [0, -1, 1.5, True, "3"])
 def test_bad_batch_size(store: MemoryStore, size: object) -> None:
     with pytest.raises(InvalidArgument, match="batch_size"):
         store.remember_many(["a"], batch_size=size)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("scope", ["u1", ("u1", "", ""), 1])
+@each_row("scope", ["u1", ("u1", "", ""), 1])
 def test_bad_scope(store: MemoryStore, scope: object) -> None:
     with pytest.raises(InvalidScope):
         store.remember("hello", scope=scope)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("given", [7, None, {"text": "a"}, b"x"])
+@each_row("given", [7, None, {"text": "a"}, b"x"])
 def test_remember_takes_a_memory_or_a_text(store: MemoryStore, given: object) -> None:
     with pytest.raises(InvalidMemory):
         store.remember(given)  # type: ignore[arg-type]
@@ -320,7 +321,7 @@ def test_failed_open_releases_the_lock(open_store: OpenStore, make_embedding: Ca
     open_store()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "error", "said"),
     [
         ({"path": ""}, StorePathError, "not empty"),

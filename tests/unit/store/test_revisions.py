@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import Scope
+from tests.rows import each_row
 
 A, B = Scope(user_id="a"), Scope(user_id="b")
 
@@ -70,7 +71,7 @@ def test_watchers_are_told_when_a_write_begins_and_are_not_kept_alive() -> None:
     assert seen == [A]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "write",
     [
         lambda store: store.remember("tea", scope=A),
@@ -79,7 +80,6 @@ def test_watchers_are_told_when_a_write_begins_and_are_not_kept_alive() -> None:
         lambda store: store.add_entity("Priya", scope=A),
         lambda store: store.reindex(),
     ],
-    ids=["remember", "remember_many", "forget", "add_entity", "reindex"],
 )
 def test_whatever_writes_says_so(write: Callable[[MemoryStore], object]) -> None:
     with MemoryStore.open() as store:

@@ -9,6 +9,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.indexes.windows import in_order, settle, window_mask
 from recall_integrations.types.query import SessionRef
+from tests.rows import each_row
 
 START = datetime(2023, 5, 8, 10, tzinfo=timezone.utc)
 
@@ -88,7 +89,7 @@ def test_numbers_in_names_count_if_they_rise_with_time():
     assert settle(SessionRef(places=(8,)), view).mask is None  # "our eighth session" is no name
 
 
-@pytest.mark.parametrize(
+@each_row(
     "names",
     [("chat-9", "chat-7", "chat-8"), ("2023-05-07", "2023-05-08", "2023-05-09"), ("a8", "b9", "c10"), ("x", "s8", "y")],
 )

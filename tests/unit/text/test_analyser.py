@@ -2,16 +2,15 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 
-import pytest
-
 from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, fold, stem, stems, tokenize
+from tests.rows import each_row
 
 
 def words(text: str) -> list[str]:
     return [t.word for t in tokenize(text)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("", []),

@@ -1,14 +1,14 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.text import stem
 from recall_integrations.text.by_language import readable
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("owned", "word"),
     [
         ("سيارتي", "السيارة"),
@@ -35,7 +35,7 @@ def test_what_is_mine_is_the_thing(owned: str, word: str) -> None:
     assert stem(owned, "ar") == stem(word, "ar")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("one", "other"),
     [
         ("بنتي", "بن"),  # my daughter, coffee beans
@@ -59,7 +59,7 @@ def test_words_of_their_own_stay_apart(one: str, other: str) -> None:
     assert stem(one, "ar") != stem(other, "ar")
 
 
-@pytest.mark.parametrize("word", ["البيت", "بيتي", "يأتي", "والد", "والدي", "كنت", "القاهرة", "ت", "ال", "تي", "house"])
+@each_row("word", ["البيت", "بيتي", "يأتي", "والد", "والدي", "كنت", "القاهرة", "ت", "ال", "تي", "house"])
 def test_other_words_stay_as_they_are(word: str) -> None:
     assert readable(word) == word
 

@@ -1,12 +1,11 @@
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.text import analyser, by_language
 from recall_integrations.text.by_language import LANGUAGES, SEP, content, language_of, stem, stems, without_marks
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "query", "memory"),
     [
         ("de", "Haus", "Häuser"),
@@ -57,7 +56,7 @@ def test_what_no_stemmer_is_for_stays() -> None:
     assert stems("mieszkam domy houses", "pl") == ["mieszkam", "domy", "houses"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         ("แกงเขียว", ["แกง", "งเขี", "เขีย", "ยว"]),
@@ -83,7 +82,7 @@ def test_spans_lie_where_the_word_is() -> None:
     assert [text[t.start : t.end] for t in analyser.tokenize(text)] == ["ab", "ｶﾞｽ", "กิน", "ซ้ำ"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("word", "plain"),
     [("lucía", "lucia"), ("müller", "muller"), ("søren", "soren"), ("łódź", "lodz"), ("นํ้า", "นํ้า"), ("plain", "plain")],
 )
@@ -91,7 +90,7 @@ def test_without_marks(word: str, plain: str) -> None:
     assert without_marks(word) == plain
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
+@each_row("language", LANGUAGES)
 def test_every_language_reads_every_script(language: str) -> None:
     text = "Anna's Häuser l'été don't Приянки مدرسة 日本 ไทย שלום 123 İI ß"
     assert all(stems(text, language))

@@ -2,11 +2,10 @@ from __future__ import annotations
 
 import re
 
-import pytest
-
 from recall_integrations.text import stop_words
 from recall_integrations.text.by_language import content
 from recall_integrations.text.detection import CONTENT, NAMES, content_words, listed
+from tests.rows import each_row
 
 
 def unpointed(language: str) -> set[str]:
@@ -19,7 +18,7 @@ def test_a_language_without_content_words_has_none() -> None:
     assert content_words("fr") == content_words("tlh") == frozenset()
 
 
-@pytest.mark.parametrize("language", sorted(CONTENT))
+@each_row("language", sorted(CONTENT))
 def test_they_are_no_stop_words_any_more(language: str) -> None:
     assert language in NAMES
     assert not content_words(language) & stop_words(language)
@@ -29,12 +28,12 @@ def test_they_are_no_stop_words_any_more(language: str) -> None:
         assert content(word, language), word
 
 
-@pytest.mark.parametrize("language", sorted(CONTENT))
+@each_row("language", sorted(CONTENT))
 def test_most_of_a_list_stays(language: str) -> None:
     assert len(stop_words(language)) > 0.6 * len(listed(language))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("language", "about", "function"),
     [
         ("ar", "أسكن يناير ثلاثة دولار قط عدس صباح ذهب علم", "في من هذا كان الذي ماذا أين هل لا كل ليس عند أصبح"),

@@ -10,6 +10,7 @@ import pytest
 from recall_integrations.languages.detect import Language, detect_language
 from recall_integrations.text import detection
 from recall_integrations.text.detection import CHARS_MAX, NAMES, UNKNOWN, listed
+from tests.rows import each_row
 
 TOLD = {
     "de": [
@@ -56,14 +57,14 @@ NOT_TOLD = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("code", "text"), [(code, text) for code, texts in TOLD.items() for text in texts])
+@each_row(("code", "text"), [(code, text) for code, texts in TOLD.items() for text in texts])
 def test_one_line_is_told(code: str, text: str) -> None:
     found = detect_language(text)
     assert found.code == code
     assert 0 < found.confidence <= 1
 
 
-@pytest.mark.parametrize("text", NOT_TOLD)
+@each_row("text", NOT_TOLD)
 def test_what_could_be_anything_is_never_another_language(text: str) -> None:
     assert detect_language(text).code in {None, "en"}
 
@@ -83,7 +84,7 @@ def test_a_beginning_that_does_not_tell_is_read_on() -> None:
     assert detect_language(names + "und dann sind wir nicht mehr nach Hause gegangen, weil es regnete").code == "de"
 
 
-@pytest.mark.parametrize("code", NAMES)
+@each_row("code", NAMES)
 def test_the_lists_are_where_they_are_looked_for(code: str) -> None:
     """If the package that ships them moves them, stop words of other languages would silently be gone."""
     assert len(listed(code)) > 40
@@ -93,17 +94,17 @@ def test_a_language_without_a_list_has_no_stop_words() -> None:
     assert listed("pl") == listed("xx") == frozenset()
 
 
-@pytest.mark.parametrize("text", ["先週の会議", "会議は三時", "上司は誰？", "田中さんの電話番号", "花子以外の誕生日"])
+@each_row("text", ["先週の会議", "会議は三時", "上司は誰？", "田中さんの電話番号", "花子以外の誕生日"])
 def test_a_little_kana_makes_it_japanese(text: str) -> None:
     assert detect_language(text).code == "ja"
 
 
-@pytest.mark.parametrize("text", ["Visita al dentista", "recetas sin huevo", "hotel sin patio", "Riunione con Marco"])
+@each_row("text", ["Visita al dentista", "recetas sin huevo", "hotel sin patio", "Riunione con Marco"])
 def test_words_that_english_shares_are_no_english(text: str) -> None:
     assert detect_language(text).code != "en"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         *("Nora likes tea", "Ellen likes tea", "I use a Dell", "Mia plays chess", "Ella likes tea"),  # given names
@@ -114,7 +115,7 @@ def test_a_name_is_no_word_of_another_language(text: str) -> None:
     assert detect_language(text).code is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text"),
     [
         ("de", "Lieblingsessen Meiner Kinder"),  # in a title, capitals tell nothing

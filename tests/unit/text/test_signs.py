@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.text import content, stems, tokenize
 from recall_integrations.text.by_language import placed
 from recall_integrations.text.signs import is_signed, signs, unsigned, with_signs, words_with_signs
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "read"),
     [
         ("C++, C# and C++17; F♯ minor, B♭, g++, .NET, A* search", "c++ c# c++ f# b♭ g++ .net A a*"),
@@ -28,7 +27,7 @@ def test_what_is_read(text: str, read: str) -> None:
     assert [token.word for token in signs(text)] == read.split()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "a well-known e-mail of 2023-2025, 10:00-12:00, pre- and postwar",
@@ -62,7 +61,7 @@ def test_what_a_signed_word_is_not() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "right", "others"),
     [
         ("who has blood type O+?", "My partner's blood group is O+.", ["My blood group is O-."]),

@@ -1,10 +1,10 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.text.spoken import NOTHING, UNTOLD, WHOLE, Count, Spoken, counted, leanings
+from tests.rows import each_row
 
 TERSE = {
     language: notes.split("; ")
@@ -26,7 +26,7 @@ def scope(*texts: str) -> Spoken:
     return Spoken(len(texts), counted(texts))
 
 
-@pytest.mark.parametrize("language", sorted(TERSE))
+@each_row("language", sorted(TERSE))
 def test_a_scope_of_terse_notes_is_in_their_language(language: str) -> None:
     found = scope(*TERSE[language])
     assert found.leading == language
@@ -68,7 +68,7 @@ def test_a_stray_memory_is_none_that_a_scope_is_kept_in() -> None:
     assert Spoken(1_000, {"de": Count(told=20)}).languages == ("de",)
 
 
-@pytest.mark.parametrize("text", ["", "123", "ok", "我的猫", "Привет", "lol"])
+@each_row("text", ["", "123", "ok", "我的猫", "Привет", "lol"])
 def test_what_says_nothing_speaks_for_nothing(text: str) -> None:
     assert leanings(text) == {}
 

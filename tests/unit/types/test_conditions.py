@@ -10,6 +10,7 @@ from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters
 from recall_integrations.types.conditions import Instant, conditions_of, instant, keys_of
 from tests.meeting import matches
+from tests.rows import each_row
 
 NOON = datetime(2026, 3, 12, 12, tzinfo=timezone.utc)
 MISSING = object()
@@ -19,7 +20,7 @@ def meets(condition: Any, value: Any = MISSING) -> bool:
     return matches(conditions_of({"k": condition}), {} if value is MISSING else {"k": value})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("condition", "yes", "no"),
     [
         (1, [1, 1.0], [True, "1", 2, None, [1]]),
@@ -65,7 +66,7 @@ def test_what_operators_mean(condition: Any, yes: list[Any], no: list[Any]) -> N
     assert meets({"$not": condition})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("condition", "opposite"),
     [
         ({"$ne": 1}, {"$eq": 1}),
@@ -98,7 +99,7 @@ def test_order_of_keys_does_not_matter() -> None:
     assert Filters(metadata=one).condition == conditions_of(other)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "said"),
     [
         ({"a": [1]}, r"a list. Write \{'\$in'"),
@@ -151,7 +152,7 @@ def test_bounds() -> None:
     Filters(metadata={"a": {"$in": list(range(100_000))}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "moment"),
     [
         ("2026-03-12", NOON - timedelta(hours=12)),

@@ -10,6 +10,7 @@ from recall_integrations import Hit, Memory
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import Highlight
 from recall_integrations.types.highlights import pieces
+from tests.rows import each_row
 
 TEXT = "Priya said <b>the deploy</b> slipped. Nobody knew why."
 
@@ -43,7 +44,7 @@ def test_a_passage_holds_words_and_only_one_of_both_is_marked() -> None:
     assert found.marked("[", "]", kinds=("passage",)) == f"[{TEXT[:37]}]{TEXT[37:]}"
 
 
-@pytest.mark.parametrize("kinds", [("word",), ("passage",), ("word", "passage"), ()])
+@each_row("kinds", [("word",), ("passage",), ("word", "passage"), ()])
 def test_pieces_make_up_the_text(kinds: tuple[str, ...]) -> None:
     found = (Highlight(start=0, end=37, kind="passage"), *places("deploy", "Nobody"))
     assert "".join(part for part, _ in pieces(TEXT, found, kinds)) == TEXT
@@ -67,7 +68,7 @@ def test_a_snippet_without_highlights_is_the_beginning() -> None:
     assert hit("word " * 100, ()).snippet(22) == "word word word word…"
 
 
-@pytest.mark.parametrize("chars", [0, -1, True, 1.5, "9", None])
+@each_row("chars", [0, -1, True, 1.5, "9", None])
 def test_how_long_a_snippet_is_has_to_be_a_number(chars: object) -> None:
     with pytest.raises(InvalidArgument, match="whole number from 1 on"):
         hit(TEXT, ()).snippet(chars)  # type: ignore[arg-type]

@@ -19,6 +19,7 @@ from recall_integrations.types import (
     hit_like,
     hit_marked_later,
 )
+from tests.rows import each_row
 
 MEMORY = Memory("Priya moved the deploy", id="m1", entities=["Priya"])
 PART = Contribution(source="lexical", rank=1, score=2.5, added=0.5)
@@ -69,7 +70,7 @@ def test_what_it_was_made_from_is_let_go_when_all_is_read(names: tuple[str, str]
     assert held() is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "same",
     [
         lambda hit: hit,
@@ -78,7 +79,6 @@ def test_what_it_was_made_from_is_let_go_when_all_is_read(names: tuple[str, str]
         lambda hit: pickle.loads(pickle.dumps(hit)),
         lambda hit: dataclasses.replace(hit, score=0.75),
     ],
-    ids=["itself", "copy", "deepcopy", "pickle", "replace"],
 )
 def test_it_equals_one_that_was_made_whole(same: object) -> None:
     made = same(later())  # type: ignore[operator]

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.types.judged import Gain, Replay, gains_of, gains_to_text, packed, unpacked
+from tests.rows import each_row
 
 NUMS = st.lists(st.integers(1, 2**40), max_size=20, unique=True)
 
@@ -56,7 +57,7 @@ def test_a_flipped_byte_never_gives_another_shape() -> None:
         assert back.x.shape == (len(back.nums), len(back.names)) and np.isfinite(back.x).all()
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[[1, 1, 1]]", '[["a", 1, 1, 1]]', "[[1, 2, 1, 1]]", "[[1, 1, 0, 1]]"])
+@each_row("text", ["", "{}", "[[1, 1, 1]]", '[["a", 1, 1, 1]]', "[[1, 2, 1, 1]]", "[[1, 1, 0, 1]]"])
 def test_gains_that_are_none(text) -> None:
     with pytest.raises(ValueError, match=r"."):
         gains_of(text)

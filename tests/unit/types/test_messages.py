@@ -24,6 +24,7 @@ from llama_index.core.llms import ChatMessage as LlamaMessage
 from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer, Scope
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.types.roles import Role
+from tests.rows import each_row
 
 PICTURE = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
 CALL = {"name": "search", "args": {"query": "tea", "limit": 3}, "id": "1"}
@@ -128,7 +129,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("message", "text", "role", "actor", "more"), CASES)
+@each_row(("message", "text", "role", "actor", "more"), CASES)
 def test_messages(message: object, text: str, role: Role | None, actor: str, more: dict[str, Any]) -> None:
     made = Memory.from_message(message, thread="t", position=3)
     assert (made.text, made.role, made.actor) == (text, role, actor)
@@ -148,7 +149,7 @@ def test_fields_come_before_what_the_message_says() -> None:
     assert made.metadata == {"left_out": ["image_url"], "a": 1}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("message", "problem"),
     [
         (HumanMessage([PICTURE]), "The human message has no text; it holds only image_url"),
@@ -296,8 +297,8 @@ EMPTY: list[Any] = [
 ]
 
 
-@pytest.mark.parametrize("thread", ["chat-1", None])
-@pytest.mark.parametrize("lazy", [False, True])
+@each_row("thread", ["chat-1", None])
+@each_row("lazy", [False, True])
 def test_messages_without_text_are_left_out_and_counted(thread: str | None, lazy: bool) -> None:
     mixed = [EMPTY[0], *CHAT[:2], EMPTY[1], EMPTY[2], *CHAT[2:], EMPTY[3]]
     with MemoryStore.open() as store:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from datetime import datetime, timedelta, timezone
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.types.messages import moment
+from tests.rows import each_row
 
 UTC = timezone.utc
 EARLY = timezone(timedelta(hours=2))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "then"),
     [
         ("2026-03-12", datetime(2026, 3, 12, tzinfo=EARLY)),
@@ -37,7 +37,7 @@ def test_times(value: Any, then: datetime) -> None:
     assert moment(value, EARLY) == then
 
 
-@pytest.mark.parametrize("value", [None, True, 7, 2026, -1.5, float("nan"), "", "soon", "10:32", "v1.2.3", [], {}])
+@each_row("value", [None, True, 7, 2026, -1.5, float("nan"), "", "soon", "10:32", "v1.2.3", [], {}])
 def test_other_things(value: Any) -> None:
     assert moment(value, UTC) is None
 

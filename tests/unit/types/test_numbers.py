@@ -2,12 +2,11 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from recall_integrations.types.numbers import is_number, is_whole
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "number", "whole"),
     [
         *((0, True, True), (-3, True, True), (2.5, True, False), (1.0, True, False), (math.nan, True, False)),

@@ -10,6 +10,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer, Relation, Scope
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory
 from recall_integrations.types.numbers import real, shown, whole
+from tests.rows import each_row
 
 
 @pytest.fixture
@@ -25,12 +26,12 @@ def nested(depth: int) -> dict[str, object]:
     return value
 
 
-@pytest.mark.parametrize("given", [np.int64(3), np.uint8(3), 3])
+@each_row("given", [np.int64(3), np.uint8(3), 3])
 def test_a_whole_number_of_any_library_is_one(given: object) -> None:
     assert whole(given) == 3 and type(whole(given)) is int
 
 
-@pytest.mark.parametrize("given", [True, np.bool_(True), 3.0, "3", None, np.arange(3)])
+@each_row("given", [True, np.bool_(True), 3.0, "3", None, np.arange(3)])
 def test_what_is_no_whole_number_stays_what_it_is(given: object) -> None:
     assert whole(given) is given
 
@@ -55,10 +56,8 @@ def test_numbers_of_numpy_are_arguments_of_a_recall(optimizer: QueryOptimizer) -
     assert len(retriever.invoke("tea", k=np.int64(2))) == 2
 
 
-@pytest.mark.parametrize("name", ["k", "time_budget_ms", "tokens_max", "context"])
-@pytest.mark.parametrize(
-    "value", [10**400, 10**5_000, np.nan, np.bool_(True), "5"], ids=["e400", "e5000", "nan", "bool", "text"]
-)
+@each_row("name", ["k", "time_budget_ms", "tokens_max", "context"])
+@each_row("value", [10**400, 10**5_000, np.nan, np.bool_(True), "5"])
 def test_a_number_that_cannot_be_used_is_named(optimizer: QueryOptimizer, name: str, value: object) -> None:
     if name == "tokens_max" and isinstance(value, int):
         assert len(optimizer.recall("tea", tokens_max=value).hits) == 2  # every text fits into that

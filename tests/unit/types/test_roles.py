@@ -17,6 +17,7 @@ from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from tests.columns import ColumnsBuilder, TextRow
+from tests.rows import each_row
 
 SPELT = {
     Role.USER: (
@@ -39,12 +40,12 @@ NO_ROLES = (
 )
 
 
-@pytest.mark.parametrize(("role", "name"), [(role, name) for role, names in SPELT.items() for name in names])
+@each_row(("role", "name"), [(role, name) for role, names in SPELT.items() for name in names])
 def test_spellings(role: Role, name: str) -> None:
     assert role_of(name) is role
 
 
-@pytest.mark.parametrize("name", NO_ROLES)
+@each_row("name", NO_ROLES)
 def test_names_of_people_and_things(name: str) -> None:
     assert role_of(name) is None
 
@@ -61,7 +62,7 @@ def test_tables_agree() -> None:
     assert all(role_of(spelling) is role for role, spellings in SPELLINGS.items() for spelling in spellings)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "role"),
     [
         ({}, None),
@@ -78,7 +79,7 @@ def test_role_of_a_memory(fields: dict[str, str], role: Role | None) -> None:
     assert Memory("hello", **fields).role is role
 
 
-@pytest.mark.parametrize("role", ["boss", "", 7, ["user"]])
+@each_row("role", ["boss", "", 7, ["user"]])
 def test_what_is_no_role_is_a_clear_error(role: object) -> None:
     with pytest.raises(errors.InvalidMemory, match=r"Memory\.role is .*user, assistant, system, tool"):
         Memory("hello", role=role)  # type: ignore[arg-type]
@@ -120,7 +121,7 @@ def test_columns_grow_and_keep_older_snapshots() -> None:
     assert [second.actor_names[a] for a in second.role_actors[2]] == ["Claude", "AI"]
 
 
-@pytest.mark.parametrize("roles", [7, ["boss"], [None], "boss"])
+@each_row("roles", [7, ["boss"], [None], "boss"])
 def test_filters_take_roles_only(roles: object) -> None:
     with pytest.raises(errors.InvalidFilter, match=r"Filters\.roles"):
         Filters(roles=roles)  # type: ignore[arg-type]
@@ -173,7 +174,7 @@ def test_without_roles_the_user_is_as_before() -> None:
             assert query_terms(parsed).asker == ("user", "human", "u1")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("speakers", "name"),
     [
         ((), "u1"),

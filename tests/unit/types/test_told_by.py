@@ -14,12 +14,13 @@ from llama_index.core.schema import TextNode
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.adapters.documents import memory_of_document, memory_of_node
+from tests.rows import each_row
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize("key", ["timestamp", "created_at", "date", "time", "event_at", "sent_at"])
-@pytest.mark.parametrize(
+@each_row("key", ["timestamp", "created_at", "date", "time", "event_at", "sent_at"])
+@each_row(
     "value",
     [
         "2026-03-02T12:00:00Z",
@@ -38,7 +39,7 @@ def test_a_message_says_when_it_was(key: str, value: Any) -> None:
     assert memory.metadata == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "message",
     [
         HumanMessage("Hello", additional_kwargs={"timestamp": NOON.isoformat()}),
@@ -74,7 +75,7 @@ def test_what_is_given_as_event_at_goes_before() -> None:
     assert Memory.from_message(beside).event_at == NOON
 
 
-@pytest.mark.parametrize("value", ["soon", "0001-01-01T00:00:00", float("nan"), {"a": 1}, object(), 12, True])
+@each_row("value", ["soon", "0001-01-01T00:00:00", float("nan"), {"a": 1}, object(), 12, True])
 def test_what_cannot_be_read_is_kept_and_warned_of_and_stops_nobody(store: MemoryStore, value: Any) -> None:
     messages = [
         {"role": "user", "content": "One", "timestamp": value},

@@ -10,13 +10,14 @@ import pytest
 from recall_integrations import types
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, InvalidScope
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope, TemporalWindow
+from tests.rows import each_row
 
 UTC = timezone.utc
 NAIVE = datetime(2024, 1, 1)
 AWARE = datetime(2024, 1, 1, tzinfo=UTC)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("field", "value"),
     [
         ("text", ""),
@@ -97,7 +98,7 @@ def test_metadata_is_a_copy() -> None:
     assert memory.metadata == {"k": []}
 
 
-@pytest.mark.parametrize("kind", [k for k in vars(types).values() if dataclasses.is_dataclass(k)])
+@each_row("kind", [k for k in vars(types).values() if dataclasses.is_dataclass(k)])
 def test_records_are_frozen_and_slotted(kind: type[Any]) -> None:
     assert kind.__dataclass_params__.frozen  # type: ignore[attr-defined]
     assert hasattr(kind, "__slots__")
@@ -113,7 +114,7 @@ def test_records_hash_and_pickle() -> None:
         assert hash(record) == hash(pickle.loads(pickle.dumps(record)))
 
 
-@pytest.mark.parametrize("value", [None, 7, " ", "x" * 2000, "a\x7f", "\udfff", b"u"])
+@each_row("value", [None, 7, " ", "x" * 2000, "a\x7f", "\udfff", b"u"])
 def test_bad_scope(value: Any) -> None:
     for part in ("user_id", "agent_id", "namespace"):
         with pytest.raises(InvalidScope, match=part):
@@ -125,19 +126,19 @@ def test_scopes_are_told_apart() -> None:
     assert str(Scope()) == "-/-/-" and str(Scope("u", namespace="n")) == "u/-/n"
 
 
-@pytest.mark.parametrize("confidence", [0, -1, 1.1, float("nan"), "sure", None])
+@each_row("confidence", [0, -1, 1.1, float("nan"), "sure", None])
 def test_bad_confidence(confidence: Any) -> None:
     with pytest.raises(InvalidMemory, match="confidence"):
         Relation("a", "b", "c", confidence)
 
 
-@pytest.mark.parametrize("parts", [("", "b", "c"), ("a", " ", "c"), ("a", "b", None), ("a", "b\n", "c")])
+@each_row("parts", [("", "b", "c"), ("a", " ", "c"), ("a", "b", None), ("a", "b\n", "c")])
 def test_bad_relation(parts: tuple[Any, Any, Any]) -> None:
     with pytest.raises(InvalidMemory):
         Relation(*parts)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "given",
     [
         {"types": ["thought"]},

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import pytest
-
 from recall_integrations.arms.document_names import (
     CHARS_MAX,
     NAMES_MAX,
@@ -13,6 +11,7 @@ from recall_integrations.arms.document_names import (
 )
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.text import content, stem
+from tests.rows import each_row
 
 
 def sure(text: str) -> list[str]:
@@ -23,8 +22,7 @@ def unsure(text: str) -> list[str]:
     return [name.written for name in names_in(text).values() if name.unsure]
 
 
-@pytest.mark.parametrize(
-    ("text", "names"),
+@each_row(("text", "names"),
     [
         ("then Priya Raman met Sam.", ["Priya Raman", "Sam"]),
         ("The Journal of Kestrel Studies appeared in Norvik", ["The Journal of Kestrel Studies", "Norvik"]),
@@ -40,13 +38,12 @@ def unsure(text: str) -> list[str]:
         ("nothing written large, 1999 neither", []),
         ("小さい北京", []),
         ("", []),
-    ],
-)  # fmt: skip
+    ])  # fmt: skip
 def test_runs_of_words_with_capitals_are_names(text: str, names: list[str]) -> None:
     assert sure(text) == names
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "Everything is ready. Switching costs little! Certainly. Here's how:",
@@ -88,7 +85,7 @@ def test_long_runs_and_long_texts_are_bounded() -> None:
     assert names_in("x " * (CHARS_MAX // 2) + "Kestrel") == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "text", "said"),
     [
         ("Queen", "the band Queen was loud", True),

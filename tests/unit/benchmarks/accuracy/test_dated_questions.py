@@ -13,6 +13,7 @@ import pytest
 from benchmarks.accuracy.dates import evaluate_temporal, load_rows
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
+from tests.rows import each_row
 
 ROOT = Path(__file__).parents[4]
 DATES = ROOT / "benchmarks" / "made_up" / "dates"
@@ -29,7 +30,7 @@ def script() -> ModuleType:
     return module
 
 
-@pytest.mark.parametrize("code", DATED)
+@each_row("code", DATED)
 def test_the_files_are_what_the_script_makes(code: str, script: ModuleType) -> None:
     rows = [json.loads(line) for line in (DATES / f"{code}.jsonl").read_text(encoding="utf-8").splitlines()]
     table = script.yaml.safe_load((DATES / "templates" / f"{code}.yaml").read_text(encoding="utf-8"))
@@ -38,8 +39,8 @@ def test_the_files_are_what_the_script_makes(code: str, script: ModuleType) -> N
     assert {row["language"] for row in rows} == {code}
 
 
-@pytest.mark.parametrize("code", DATED)
-@pytest.mark.parametrize("half", ["even", "odd"])
+@each_row("code", DATED)
+@each_row("half", ["even", "odd"])
 def test_dates_are_found_and_nothing_else(code: str, half: str) -> None:
     score = evaluate_temporal(DATES / f"{code}.jsonl", peer=False, half=half).scores[0]
     assert score.exact is not None and score.exact >= 0.95

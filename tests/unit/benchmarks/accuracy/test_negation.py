@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from benchmarks.accuracy.negation import evaluate_negation, language_of
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
+from tests.rows import each_row
 
 MADE_UP = Path(__file__).parents[4] / "benchmarks" / "made_up" / "negation"
 
@@ -33,7 +34,7 @@ def test_exact_and_false_alarms_are_counted_by_half(tmp_path: Path) -> None:
     assert [row.excluded for row, _ in report.misses] == [("Berta",), ()]
 
 
-@pytest.mark.parametrize("code", ["de", "es", "fr", "zh"])
+@each_row("code", ["de", "es", "fr", "zh"])
 def test_the_made_up_questions_are_read(code: str) -> None:
     for score in evaluate_negation(MADE_UP / f"{code}.jsonl").scores:
         assert score.exact is not None

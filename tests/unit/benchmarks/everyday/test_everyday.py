@@ -24,6 +24,7 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument, MissingExtra
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
+from tests.rows import each_row
 
 EVERYDAY = Path(__file__).resolve().parents[4] / "../shared/data/everyday"
 SCOPE = Scope(user_id="ada")
@@ -111,9 +112,7 @@ def test_a_folder_without_a_set_says_so(tmp_path: Path) -> None:
         stores.read(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("memories", "size"), [(2, "2-5"), (5, "2-5"), (6, "6-12"), (100, "13-100"), (1_460, "1k"), (6_000, "10k")]
-)
+@each_row(("memories", "size"), [(2, "2-5"), (5, "2-5"), (6, "6-12"), (100, "13-100"), (1_460, "1k"), (6_000, "10k")])
 def test_sizes(memories: int, size: str) -> None:
     assert stores.size_of(memories) == size
 
@@ -167,7 +166,7 @@ def test_what_was_superseded() -> None:
     assert figures.superseded([told], bundled()) == (1, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("memory", "reason", "wrong"),
     [
         ("m2", "newer than m1 of 1 March 2026; says: gate, code", False),

@@ -20,6 +20,7 @@ from benchmarks.facts.measuring import IN_FIRST, ORDERED, RIGHT, STALE, Answer, 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
+from tests.rows import each_row
 
 A, B, C = frozenset({"a"}), frozenset({"b"}), frozenset({"c"})
 
@@ -32,7 +33,7 @@ def _answer(kind: str, gold: Gold, *ids: str) -> Answer:
     return Answer(asked=asked, history=history, system=measuring.FACTS, ids=ids, ms=1.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "right", "stale", "within"),
     [
         (("b", "a"), True, False, True),
@@ -46,7 +47,7 @@ def test_what_holds_has_to_be_first(ids: tuple[str, ...], right: bool, stale: bo
     assert answer.measures() == {RIGHT: right, STALE: stale, IN_FIRST: within}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "ordered"),
     [(("a", "b", "c"), True), (("a", "x", "b", "x", "c"), True), (("b", "a", "c"), False), (("a", "b"), False)],
 )

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
-import pytest
-
 from benchmarks.misses.signs import SIGNS, SignReader
 from recall_integrations.types import Memory, ParsedQuery, TemporalWindow
+from tests.rows import each_row
 
 SAID = (
     ("Sam", "Where did you leave the keys?"),
@@ -20,7 +19,7 @@ def query(*terms: str, window: TemporalWindow | None = None) -> ParsedQuery:
     return ParsedQuery(original=" ".join(terms), terms=terms, temporal_window=window)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("terms", "gold", "winners", "expected"),
     [
         (("priya", "key"), ["m1"], ["m0", "m4"], ("beside", "no word")),

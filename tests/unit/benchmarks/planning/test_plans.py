@@ -12,6 +12,7 @@ from benchmarks.planning import plans
 from benchmarks.planning.plans import BY_FILTERS, COSTS, PAYS, TOO_FEW, UNPROVEN, Asked, balanced
 from benchmarks.quality.kinds import KINDS
 from recall_integrations import MemoryStore, RecallConfig, Scope
+from tests.rows import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -48,7 +49,7 @@ def test_a_plan_on_a_kind() -> None:
     assert temporal.gain_same_filters.mean == pytest.approx(0.2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gaps", "filters", "moved", "verdict"),
     [
         ([0.1] * 10, 0.0, True, PAYS),
@@ -96,7 +97,7 @@ def test_the_table_fits_a_terminal() -> None:
         assert part in text
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("dataset", "title"),
     [
         ("locomo", "chats of two people"),

@@ -20,6 +20,7 @@ from recall_integrations.console.commands.measure import bench
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import ArmPlan, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
+from tests.rows import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -117,7 +118,7 @@ def test_an_answer_that_changes_by_itself_is_counted_as_changed() -> None:
     assert (effect.asked, effect.answered, effect.changed) == (0, 1, 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         lambda r: replace(r, plan=replace(r.plan, time_bias=True)),

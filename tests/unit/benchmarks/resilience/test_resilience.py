@@ -37,6 +37,7 @@ from benchmarks.resilience.samples import ANSWERED, FAILED, NAMED, Ledger, Sampl
 from benchmarks.speed.synthetic import END, SCOPE, synthetic_memories
 from recall_integrations import MemoryStore, QueryOptimizer, cli
 from recall_integrations.errors import InvalidArgument
+from tests.rows import each_row
 
 
 def printed(show: Callable[[Console], object]) -> str:
@@ -48,7 +49,7 @@ def printed(show: Callable[[Console], object]) -> str:
 # -- parts ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "argument", "well", "nothing", "garbage"),
     [
         (Llm, ('Request: "a b c"',), lambda x: x == "b c a\nc b a", lambda x: x == "", lambda x: x.startswith("]}{")),
@@ -199,7 +200,7 @@ def test_the_whole_report(tmp_path: Path) -> None:
     assert ("none", 4, 4) in told
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("bad", "says"),
     [
         ({"recalls": 0}, "recalls"),

@@ -14,6 +14,7 @@ from benchmarks.rewriting import writers
 from benchmarks.rewriting.writers import GOOD, HOSTILE, INSTRUCTION, PARAPHRASE, RANDOM, WRITERS, Scripted
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
+from tests.rows import each_row
 
 SCOPE = Scope(namespace="toy")
 MEMORIES = (
@@ -46,8 +47,8 @@ def words(text: str) -> set[str]:
     return {word.strip("?,.").casefold() for word in text.split()}
 
 
-@pytest.mark.parametrize("name", WRITERS)
-@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.id)
+@each_row("name", WRITERS)
+@each_row("question", QUESTIONS)
 def test_each_writes_the_same_again_and_three_lines_at_most(name: str, question: Question) -> None:
     written = lines(name, question)
     assert 1 <= len(written) <= 3

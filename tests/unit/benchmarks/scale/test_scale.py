@@ -22,6 +22,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from tests.needs import needed
+from tests.rows import each_row
 
 WANTED = scale.Wanted(
     users=4, memories=30, active=3, nodes=(1, 2), large=(50,), seconds=0.1, writes=0.5, processes=2, seed=0
@@ -66,7 +67,7 @@ def test_a_line_is_found_again(at_none: float, per_thousand: float, sizes: set[i
     assert [found.at(size) for size in sizes] == pytest.approx(points, rel=1e-3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sizes", "ms", "at_none", "per_thousand"),
     [([1_000], [5.0], 5.0, 0.0), ([1_000, 1_000], [5.0, 5.0], 5.0, 0.0), ([1_000, 9_000], [9.0, 1.0], None, 0.0)],
 )

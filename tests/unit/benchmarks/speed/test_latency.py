@@ -23,6 +23,7 @@ from benchmarks.speed.synthetic import synthetic_memories
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import Scope
+from tests.rows import each_row
 
 
 def test_every_query_is_asked_once_by_each_system_and_the_warm_up_is_not_counted() -> None:
@@ -187,7 +188,7 @@ def test_the_page_holds_every_size_and_what_was_missed() -> None:
     assert "| 100,000: p50 ÷ LlamaIndex fusion's | 1.00 | ≤ 0.75 | **missed** |" in page
 
 
-@pytest.mark.parametrize("wrong", [{"sizes": ()}, {"sizes": (0,)}, {"queries_per_plan": 0}, {"rounds": 0}])
+@each_row("wrong", [{"sizes": ()}, {"sizes": (0,)}, {"queries_per_plan": 0}, {"rounds": 0}])
 def test_wrong_arguments_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(wrong))):
         latency.run(Console(file=io.StringIO()), **wrong)  # type: ignore[arg-type]

@@ -16,6 +16,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.query import parser
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
+from tests.rows import each_row
 
 
 def test_every_guarded_step_is_timed_and_known() -> None:
@@ -37,7 +38,7 @@ def test_a_step_that_fails_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert times["failed"] == 1
 
 
-@pytest.mark.parametrize("wrong", [{"memories": 0}, {"entities": 0}, {"queries": 0}, {"memories": 5, "entities": 6}])
+@each_row("wrong", [{"memories": 0}, {"entities": 0}, {"queries": 0}, {"memories": 5, "entities": 6}])
 def test_wrong_arguments_are_refused(wrong: dict[str, int]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(wrong)) if len(wrong) == 1 else "6 entities"):
         parsing.run(Console(file=io.StringIO()), **wrong)  # type: ignore[arg-type]

@@ -11,6 +11,7 @@ from benchmarks.speed.synthetic import PLANS, synthetic_memories, synthetic_quer
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.text import stems
 from recall_integrations.types import MemoryType
+from tests.rows import each_row
 
 
 def test_the_same_seed_gives_the_same_memories_and_a_longer_run_begins_with_them() -> None:
@@ -45,7 +46,7 @@ def test_word_frequencies_run_from_common_to_rare() -> None:
     assert sum(count <= 3 for count in seen.values()) > 500
 
 
-@pytest.mark.parametrize("plan", PLANS)
+@each_row("plan", PLANS)
 def test_queries_are_reproducible_varied_and_have_content(plan: str) -> None:
     queries = synthetic_queries(plan, 40, seed=1)
     assert queries == synthetic_queries(plan, 40, seed=1)

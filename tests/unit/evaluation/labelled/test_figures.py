@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.evaluation.metrics import figures, hit_names, names
+from tests.rows import each_row
 
 IDS = "abcdefghij"
 
@@ -30,7 +31,7 @@ def test_an_id_that_comes_twice_counts_once() -> None:
     assert figures(["a", "a", "b"], {"b": 1.0}, 2) == figures(["a", "b"], {"b": 1.0}, 2)
 
 
-@pytest.mark.parametrize("k", [1, 2, 3, 5, 10])
+@each_row("k", [1, 2, 3, 5, 10])
 def test_what_is_named_is_counted_and_looks_no_further_than_what_came(k: int) -> None:
     found = figures(["a"], {"a": 1.0}, k)
     assert set(names(k)) | set(hit_names(k)) <= set(found)

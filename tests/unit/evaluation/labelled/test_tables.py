@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
 import rich.console
 
 from recall_integrations import Memory, MemoryStore
 from recall_integrations.evaluation import evaluate
 from recall_integrations.evaluation.reports import of_evaluation, text_of
+from tests.rows import each_row
 
 
 def test_in_a_notebook_it_is_text_as_well(monkeypatch):
@@ -15,7 +15,7 @@ def test_in_a_notebook_it_is_text_as_well(monkeypatch):
     assert text_of(["one", "two"]) == "one\ntwo\n"
 
 
-@pytest.mark.parametrize(("questions", "warned"), [(1, True), (2, True), (30, False)])
+@each_row(("questions", "warned"), [(1, True), (2, True), (30, False)])
 def test_few_questions_are_said_to_be_few(questions: int, warned: bool) -> None:
     with MemoryStore.open() as store:
         store.remember_many([Memory("We chose PostgreSQL for the importer", id="m1")])

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.facts import by_llm as answers
 from recall_integrations.facts.by_llm import answers_in
+from tests.rows import each_row
 
 ONE = {"n": 1, "facts": [{"slot": "home", "value": "Lisbon"}]}
 TWO = {"n": 2, "facts": []}
 LINES = f"{json.dumps(ONE)}\n{json.dumps(TWO)}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         LINES,
@@ -37,7 +37,7 @@ def test_the_shapes_that_models_give(text: str) -> None:
     assert found.chars == len(text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "claims", "refused"),
     [
         ("", {}, {}),

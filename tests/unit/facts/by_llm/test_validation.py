@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timezone
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -15,6 +14,7 @@ from recall_integrations.facts.said import ME, OPS, YOU, Said
 from recall_integrations.facts.slots import DEFAULT, Slot, Slots
 from recall_integrations.privacy.door import Door
 from recall_integrations.types.roles import Role
+from tests.rows import each_row
 
 AT = datetime(2026, 6, 1, 12, tzinfo=timezone.utc)
 TEXT = "I've now settled in Lisbon; my sister Henrietta is at Acme GmbH & Co. since 2024."
@@ -35,7 +35,7 @@ def test_a_claim_that_the_text_holds() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "value", "there"),
     [
         ("I live in Lisbon.", "LISBON", True),
@@ -63,7 +63,7 @@ def test_a_value_is_there_in_whole_words(text: str, value: str, there: bool) -> 
     assert holds(text, value) is there
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "reason"),
     [
         ("Lisbon", v.NO_OBJECT),
@@ -106,7 +106,7 @@ def test_what_is_refused_and_why(given: object, reason: str) -> None:
     assert checked(given, said(TEXT), DEFAULT) == reason
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("subject", "actor", "role", "found"),
     [
         ("", None, None, ME),
@@ -131,7 +131,7 @@ def test_of_whom_it_may_be(subject: str | None, actor: str | None, role: Role | 
     assert (made.subject if isinstance(made, Said) else made) == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("slot", "found"),
     [
         ("home", "home"),
@@ -149,7 +149,7 @@ def test_how_slots_are_called(slot: str, found: str) -> None:
     assert made.slot == found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "found"),
     [(0.5, 0.5), (7, 1.0), (-1, 0.0), (10**400, 1.0), (float("nan"), 0.7), ("high", 0.7), (True, 0.7), (None, 0.7)],
 )

@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,9 +11,10 @@ from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import entity_density
 from recall_integrations.text import tokenize
 from recall_integrations.types import ParsedQuery, Scope
+from tests.rows import each_row
 
 
-@pytest.mark.parametrize("user_id", ["u1", "Sam", "sam@example.org", "Henrietta O'Neill", "田中", "🚀", "x" * 300])
+@each_row("user_id", ["u1", "Sam", "sam@example.org", "Henrietta O'Neill", "田中", "🚀", "x" * 300])
 def test_the_id_is_the_one_that_a_memory_of_the_user_would_make(user_id: str) -> None:
     ref = implicit_user(Scope(user_id=user_id))
     assert (ref.entity_id, ref.name) == (entity_id_of(user_id, b""), user_id)
@@ -67,7 +67,7 @@ def test_the_user_says_nothing_about_the_query() -> None:
     assert with_user == make_plan(ParsedQuery(original=text, specificity=0.5), config)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What did I recommend to Sarah?",
@@ -89,7 +89,7 @@ def test_first_person(text: str) -> None:
     assert first_person(tokenize(text), text)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",

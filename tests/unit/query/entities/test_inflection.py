@@ -4,6 +4,7 @@ import pytest
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import root_of
+from tests.rows import each_row
 
 NAMES = ["Приянка", "Иван Петров", "Anna", "Lucía", "Ahmet", "Ayşe", "Marek Nowak", "Müller", "Matti", "Анна", "Hans"]
 
@@ -16,7 +17,7 @@ def index() -> EntityIndex:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "name"),
     [
         ("Что было у Приянки вчера?", "Приянка"),

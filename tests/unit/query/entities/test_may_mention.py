@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations.query.entities import EntityIndex
+from tests.rows import each_row
 
 NAMES = (
     "Priya Raman",
@@ -62,7 +62,7 @@ def test_where_it_says_no_nothing_is_mentioned(said: str) -> None:
     assert INDEX.mentions(said) == found
 
 
-@pytest.mark.parametrize("said", ["we went home", "kestrels hover", "", "priyanka"])
+@each_row("said", ["we went home", "kestrels hover", "", "priyanka"])
 def test_it_says_no(said: str) -> None:
     assert not INDEX.may_mention(said)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from tests.rows import each_row
 
 # A question | the first day that it speaks of..the first day after; asked on 17 June 2026, a Wednesday.
 READ = """
@@ -45,12 +45,12 @@ NOT_READ = [
 ]
 
 
-@pytest.mark.parametrize("line", READ.strip().splitlines())
+@each_row("line", READ.strip().splitlines())
 def test_is_read(line: str, days: Callable[[str, str], str]) -> None:
     text, wanted = line.split(" | ")
     assert days("fr", text) == wanted
 
 
-@pytest.mark.parametrize("text", NOT_READ)
+@each_row("text", NOT_READ)
 def test_is_no_date(text: str, days: Callable[[str, str], str]) -> None:
     assert days("fr", text) == ""

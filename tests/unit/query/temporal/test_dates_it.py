@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from tests.rows import each_row
 
 # A question | the first day that it speaks of..the first day after; asked on 17 June 2026, a Wednesday.
 READ = """
@@ -25,12 +25,12 @@ Cosa è successo il mese scorso? | 2026-05-01..2026-06-01
 NOT_READ = ["Buongiorno!", "Tu sei simpatico.", "Ogni lunedì nuoto.", "Mio zio ha sei anni più di me."]
 
 
-@pytest.mark.parametrize("line", READ.strip().splitlines())
+@each_row("line", READ.strip().splitlines())
 def test_is_read(line: str, days: Callable[[str, str], str]) -> None:
     text, wanted = line.split(" | ")
     assert days("it", text) == wanted
 
 
-@pytest.mark.parametrize("text", NOT_READ)
+@each_row("text", NOT_READ)
 def test_is_no_date(text: str, days: Callable[[str, str], str]) -> None:
     assert days("it", text) == ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import pytest
+from tests.rows import each_row
 
 # A question | the first day that it speaks of..the first day after; asked on 17 June 2026, a Wednesday.
 READ = """
@@ -25,12 +25,12 @@ READ = """
 NOT_READ = ["좋은 아침!", "매일 수영해요.", "일이 많아요.", "오늘의집이 뭐예요?", "이 사람은 누구예요?"]
 
 
-@pytest.mark.parametrize("line", READ.strip().splitlines())
+@each_row("line", READ.strip().splitlines())
 def test_is_read(line: str, days: Callable[[str, str], str]) -> None:
     text, wanted = line.split(" | ")
     assert days("ko", text) == wanted
 
 
-@pytest.mark.parametrize("text", NOT_READ)
+@each_row("text", NOT_READ)
 def test_is_no_date(text: str, days: Callable[[str, str], str]) -> None:
     assert days("ko", text) == ""

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -10,11 +9,12 @@ from recall_integrations.query.temporal.grammar import Context, Rule
 from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.parser import _grammar, all_rules
 from recall_integrations.query.temporal.tokens import DateToken, tokenize
+from tests.rows import each_row
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("pattern", "found"),
     [
         ("NUM COUNTED", "NUM"),  # the fewer symbols
@@ -57,7 +57,7 @@ def same(text: str) -> None:
     assert shown(_grammar().reduce(Context.of(text, NOW, 0, ()))) == shown(one_after_the_other(text))
 
 
-@pytest.mark.parametrize("rule", all_rules(), ids=lambda rule: rule.name)
+@each_row("rule", all_rules())
 def test_the_example_of_a_rule_is_read_as_when_all_are_tried(rule: Rule) -> None:
     same(rule.example)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from recall_integrations.query.temporal.holidays import day_of
+from tests.rows import each_row
 
 KEPT = [
     ("chinese new year", "2000-02-05 2004-01-22 2007-02-18 2012-01-23 2015-02-19 2020-01-25 2021-02-12 2022-02-01"),
@@ -20,7 +21,7 @@ KEPT = [
 ]
 
 
-@pytest.mark.parametrize(("day", "kept"), KEPT)
+@each_row(("day", "kept"), KEPT)
 def test_days_as_they_were_kept(day: str, kept: str) -> None:
     for wanted in kept.split():
         assert day_of(day)(int(wanted[:4])) == datetime.fromisoformat(wanted)

@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.temporal import parse_window
+from tests.rows import each_row
 
 BERLIN = ZoneInfo("Europe/Berlin")
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=BERLIN)
@@ -27,7 +28,7 @@ def span(text: str, now: datetime = NOW, **options) -> tuple[str | None, str | N
 NOW_TEXT = "2026-06-17 15:30"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("What did Priya say yesterday about the MVP?", "2026-06-16", "2026-06-17"),
@@ -45,7 +46,7 @@ def test_memory_questions(text: str, start: str, end: str) -> None:
     assert span(text) == (start, end)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("two weeks ago", "2026-06-03", "2026-06-04"),
@@ -74,7 +75,7 @@ def test_relative(text: str, start: str, end: str) -> None:
     assert span(text) == (start, end)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("between May 3rd and May 10", "2026-05-03", "2026-05-11"),
@@ -98,7 +99,7 @@ def test_ranges_and_bounds(text: str, start: str | None, end: str | None) -> Non
     assert span(text) == (start, end)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("early June", "2026-06-01", "2026-06-16"),
@@ -118,7 +119,7 @@ def test_parts(text: str, start: str, end: str) -> None:
     assert span(text) == (start, end)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "day"),
     [
         ("13 July 2024", "2024-07-13"),
@@ -142,7 +143,7 @@ def test_calendar_days(text: str, day: str) -> None:
     assert span(f"what did we do on {text}?") == (day, after)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "start", "end"),
     [
         ("yesterday morning", "2026-06-16 05:00", "2026-06-16 12:00"),
@@ -159,7 +160,7 @@ def test_times_of_day(text: str, start: str, end: str) -> None:
     assert span(text) == (start, end)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "When did Nadia go to the pottery class?",
@@ -257,7 +258,7 @@ def test_week_start() -> None:
     assert span("last week", sunday, week_start=6) == ("2026-06-07", "2026-06-14")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "text", "hours"),
     [
         (datetime(2026, 3, 30, 12, tzinfo=BERLIN), "yesterday", 23),
@@ -315,7 +316,7 @@ def test_bad_arguments() -> None:
         parse_window(b"yesterday", NOW)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("text", ["in the past hour", "in the last hour", "within the hour"])
+@each_row("text", ["in the past hour", "in the last hour", "within the hour"])
 def test_the_hour_that_ends_now(text: str) -> None:
     now = datetime(2024, 5, 15, 12, 20, tzinfo=timezone.utc)
     window = parse_window(text, now)
@@ -329,7 +330,7 @@ def test_half_an_hour_ago_is_not_an_hour_ago() -> None:
     assert window.start <= now - timedelta(minutes=30) <= window.end < now
 
 
-@pytest.mark.parametrize("text", ["a couple of weeks ago", "few months back", "several years ago"])
+@each_row("text", ["a couple of weeks ago", "few months back", "several years ago"])
 def test_a_vague_distance_is_a_hint_and_no_filter(text: str) -> None:
     window = parse_window(text, datetime(2024, 5, 15, tzinfo=timezone.utc))
     assert window is not None and window.confidence < 0.5

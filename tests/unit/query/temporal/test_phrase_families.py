@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import date, datetime, timedelta, timezone
 
-import pytest
-
 from recall_integrations.query.temporal import parse_window
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 
@@ -258,7 +257,7 @@ ROWS = [
 ]
 
 
-@pytest.mark.parametrize(("text", "wanted"), ROWS, ids=[row[0] for row in ROWS])
+@each_row(("text", "wanted"), ROWS)
 def test_families(text: str, wanted: str) -> None:
     assert days(text) == wanted
 
@@ -324,7 +323,7 @@ DATELESS = """
 """.strip().splitlines()
 
 
-@pytest.mark.parametrize("text", [line.strip() for line in DATELESS])
+@each_row("text", [line.strip() for line in DATELESS])
 def test_no_date(text: str) -> None:
     assert days(text) is None
 

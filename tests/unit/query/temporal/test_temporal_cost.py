@@ -10,6 +10,7 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations.query.temporal import parse_window
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 
@@ -23,7 +24,7 @@ def test_queries_without_a_date_word_are_sent_home_at_once(steps: Callable[..., 
     assert calls("When did Nadia go to the pottery class?", steps) < 30
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "most"),
     [
         ("What did Priya say yesterday about the MVP?", 900),

@@ -12,12 +12,13 @@ from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.grammar import Grammar, Rule
 from recall_integrations.query.temporal.holidays import HOLIDAYS, Holiday, needed_words, phrases, triggers
 from recall_integrations.query.temporal.parser import all_rules
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 RULES = all_rules()
 
 
-@pytest.mark.parametrize("rule", RULES, ids=[rule.name for rule in RULES])
+@each_row("rule", RULES)
 def test_the_example_fires_the_rule(rule: Rule) -> None:
     assert rule.name in explain(rule.example, NOW)
 
@@ -41,9 +42,7 @@ def test_a_broken_pattern_is_named() -> None:
         Grammar([Rule("x", "last ; week", lambda hit: None, 1.0, "")])
 
 
-@pytest.mark.parametrize(
-    ("year", "month", "day"), [(1961, 4, 2), (2000, 4, 23), (2018, 4, 1), (2024, 3, 31), (2025, 4, 20)]
-)
+@each_row(("year", "month", "day"), [(1961, 4, 2), (2000, 4, 23), (2018, 4, 1), (2024, 3, 31), (2025, 4, 20)])
 def test_easter(year: int, month: int, day: int) -> None:
     window = parse_window(f"Easter {year}", NOW)
     assert window is not None and window.start == datetime(year, month, day, tzinfo=timezone.utc)

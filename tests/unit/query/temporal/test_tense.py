@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
-import pytest
-
 from recall_integrations.query.temporal import parse_window
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 COMING, LAST = "2026-06-19 2026-06-20", "2026-06-12 2026-06-13"  # Fridays
@@ -19,7 +18,7 @@ def days(text: str) -> str | None:
     return " ".join("-" if m is None else m.date().isoformat() for m in (window.start, window.end))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What will I do on Friday?",
@@ -43,7 +42,7 @@ def test_plans_look_ahead(text: str) -> None:
     assert days(text) == COMING
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "What did I do on Friday?",
@@ -65,7 +64,7 @@ def test_the_past_stays_behind(text: str) -> None:
     assert days(text) == LAST
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wanted"),
     [
         ("what is due by Friday?", "- 2026-06-20"),
@@ -89,7 +88,7 @@ def test_what_plans_are_read_with(text: str, wanted: str | None) -> None:
     assert days(text) == wanted
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "wanted"),
     [
         ("May 2 through May 9", "2026-05-02 2026-05-10"),

@@ -16,6 +16,7 @@ from recall_integrations.query.temporal import explain, parse_window
 from recall_integrations.query.temporal.atoms import digit_date, folded, han_number, normal
 from recall_integrations.query.temporal.calendar import unit_shifted
 from recall_integrations.query.temporal.translation import Reader, reader
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
 DATED = [code for code in READ if tables(code).dates]
@@ -74,7 +75,7 @@ def test_a_known_name_is_no_date_in_a_script_without_spaces() -> None:
     assert parse_window("Vive avec Juin", NOW, language="fr", names={"juin"}) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("table", "said"),
     [
         ({"phrase": ""}, "unknown keys phrase"),
@@ -97,7 +98,7 @@ def test_a_table_that_cannot_be_read_is_an_error_that_says_why(table: dict[str, 
     assert said in str(e.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("run", "value"),
     [("三", 3), ("十", 10), ("十二", 12), ("二十三", 23), ("一百零五", 105), ("二〇二三", 2023), ("两", 2)],
 )
@@ -105,7 +106,7 @@ def test_chinese_numbers(run: str, value: int) -> None:
     assert han_number(run)[0] == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("run", "day_first", "wanted"),
     [
         ("8.5.2023", True, "2023-05-08"),
@@ -133,7 +134,7 @@ def test_normal_forms() -> None:
     assert folded("हफ्ते") == "हफ्ते"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "text", "span"),
     [
         ("de", "Was war denn vor drei Tagen los?", "vor drei Tagen"),
@@ -160,7 +161,7 @@ def test_of_several_dates_the_surer_and_then_the_first_counts(days: Callable[[st
     assert days("es", "¿Qué dije el martes? ¿Y el 3 de mayo de 2025?") == "2026-06-16..2026-06-17"
 
 
-@pytest.mark.parametrize("code", [None, "ro", "tlh", ""])
+@each_row("code", [None, "ro", "tlh", ""])
 def test_other_languages_have_dates_in_digits_only(code: str | None, days: Callable[[str | None, str], str]) -> None:
     assert days(code, "ce s-a întâmplat pe 2023-05-08?") == "2023-05-08..2023-05-09"
     assert days(code, "8.5.2023, 10 lei") == "2023-05-08..2023-05-09"
@@ -185,7 +186,7 @@ def test_a_hint_stays_a_hint() -> None:
     assert (window.span, window.confidence) == ((0, 0), 0.4)
 
 
-@pytest.mark.parametrize("code", DATED)
+@each_row("code", DATED)
 def test_the_names_are_those_of_the_locale_data(code: str) -> None:
     """Months and weekdays of the table against dateparser's locales: what they call a May is no other month here."""
     info = importlib.import_module(f"dateparser.data.date_translation_data.{code}").info
@@ -200,7 +201,7 @@ def test_the_names_are_those_of_the_locale_data(code: str) -> None:
     assert code in ("zh", "ja", "ko") or seen >= 19
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "relative", "kept", "unit"),
     [
         ("de", "letzten vor drei gestern seit", "märz sommer kuchen 2023", "woche"),
@@ -233,7 +234,7 @@ def relative_phrases(code: str) -> list[tuple[str, int, str]]:
     return found
 
 
-@pytest.mark.parametrize("code", DATED)
+@each_row("code", DATED)
 def test_relative_phrases_of_the_locale_data_mean_the_same(code: str) -> None:
     phrases = [one for one in relative_phrases(code) if (code, *one[:2]) not in AMBIGUOUS]
     assert phrases

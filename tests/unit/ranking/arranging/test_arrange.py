@@ -22,6 +22,7 @@ from recall_integrations.ranking.arranging.arrange import (
 )
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import Memory
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 EAST, NORTH, WEST = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
@@ -162,7 +163,7 @@ def test_rows_that_are_denied_are_rows_of_the_view() -> None:
     assert denied == {3}
 
 
-@pytest.mark.parametrize(("k", "place"), [(1, 2), (3, 6), (3, 30), (3, NEGATION_POOL - 1), (40, 2 * 40 - 1)])
+@each_row(("k", "place"), [(1, 2), (3, 6), (3, 30), (3, NEGATION_POOL - 1), (40, 2 * 40 - 1)])
 def test_a_denied_candidate_far_down_is_found(k: int, place: int) -> None:
     """Others that go down bring up what stood beyond rank 2k: `NEGATION_POOL` candidates are looked at, however few."""
     texts = ["the budget"] * 100
@@ -225,7 +226,7 @@ def test_repeats_fill_the_places_that_nothing_else_takes() -> None:
     assert into == {0: [2]}
 
 
-@pytest.mark.parametrize("k", [1, 2, 5, 8])
+@each_row("k", [1, 2, 5, 8])
 def test_where_all_say_the_same_k_of_them_come(k: int) -> None:
     found, into = folded(fused([0.5] * 8), view([EAST] * 8), remembering(["I like tea"] * 8), k, 0.9)
     assert len(found.rows) >= k
@@ -283,7 +284,7 @@ def test_a_cosine_right_at_the_threshold_is_close() -> None:
 MARCH = [datetime(2026, 3, day, 8, tzinfo=timezone.utc) for day in (1, 4, 4, 9)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "kept"),
     [
         ({"event_at": MARCH}, [0, 1, 3]),  # two of the 4th are one run

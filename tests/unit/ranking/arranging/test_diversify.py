@@ -5,6 +5,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.arranging.arrange import mmr
+from tests.rows import each_row
 
 EAST, NORTH = [1.0, 0.0], [0.0, 1.0]
 
@@ -45,7 +46,7 @@ def test_a_zero_vector_is_similar_to_nothing() -> None:
     assert order([1.0, 0.9, 0.8], [EAST, EAST, [0.0, 0.0]], 2, 0.5) == [0, 2]
 
 
-@pytest.mark.parametrize("k", [0, 1, 2, 5])
+@each_row("k", [0, 1, 2, 5])
 def test_k_is_capped(k: int) -> None:
     assert len(order([0.5, 0.4], [EAST, NORTH], k, 0.5)) == min(k, 2)
 
@@ -60,7 +61,7 @@ def test_the_input_is_not_changed() -> None:
     assert scores.tolist() == [0.5, 0.4]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "vectors", "k", "lambda_"),
     [
         (np.zeros(2), np.zeros((3, 2)), 1, 0.5),

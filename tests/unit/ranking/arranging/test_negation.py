@@ -5,6 +5,7 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
+from tests.rows import each_row
 
 ABOUT = "I fixed the login bug in the frontend"
 PASSING = "The quarterly planning went on all week: budgets, hiring, the new office, travel rules, security training, "
@@ -31,7 +32,7 @@ def test_a_long_text_that_keeps_saying_it_is_about_it() -> None:
     assert column([long], "frontend")[0] >= 0.6
 
 
-@pytest.mark.parametrize("count", [1, 2, 3, 50])
+@each_row("count", [1, 2, 3, 50])
 def test_what_else_was_found_does_not_matter_for_one_word(count: int) -> None:
     alone = column([ABOUT], "frontend")[0]
     assert column([ABOUT] * count + [OTHER], "frontend")[:count] == pytest.approx([alone] * count)
@@ -52,7 +53,7 @@ def test_terms_are_scored_apart() -> None:
     assert (scores > 0.6).tolist() == [[True, False, False, False], [False, True, False, False]]
 
 
-@pytest.mark.parametrize("texts", [[], [""], ["the of"], ["", "x y z"]])
+@each_row("texts", [[], [""], ["the of"], ["", "x y z"]])
 def test_small_and_empty_sets_are_no_trap(texts: list[str]) -> None:
     scores = negation_scores(texts, ["frontend", "x"])
     assert scores.shape == (len(texts), 2)
@@ -83,7 +84,7 @@ def test_exactly_the_threshold_is_not_above_it() -> None:
     assert demote(np.array([1.0, 0.5]), np.array([[0.6], [0.0]])).order.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize(("threshold", "demoted"), [(0.4, True), (0.6, False), (0.75, False)])
+@each_row(("threshold", "demoted"), [(0.4, True), (0.6, False), (0.75, False)])
 def test_the_threshold_can_be_tuned(threshold: float, demoted: bool) -> None:
     result = demote(np.array([1.0, 0.5]), np.array([[0.5], [0.0]]), threshold)
     assert (result.order.tolist() == [1, 0]) is demoted
@@ -101,7 +102,7 @@ def test_without_terms_nothing_changes() -> None:
     assert demote(np.empty(0), np.empty((0, 2))).order.tolist() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "penalties", "threshold"),
     [(np.zeros(2), np.zeros((3, 1)), 0.6), (np.zeros(2), np.zeros(2), 0.6), (np.zeros(1), np.zeros((1, 1)), 1.1)],
 )

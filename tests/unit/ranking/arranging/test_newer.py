@@ -19,6 +19,7 @@ from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel
 from recall_integrations.ranking.arranging.pairs import INPUTS
 from recall_integrations.ranking.layered import Logistic
 from recall_integrations.types.query import PLANS
+from tests.rows import each_row
 
 CODES = ("The code of the garage is 4417", "The code of the garage is 2093")
 QUERY = "What is the code of the garage?"
@@ -164,7 +165,7 @@ def test_a_model_with_other_inputs_is_refused(tmp_path: Path) -> None:
         PairModel.load(path)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "asked", "like"),
     [
         ("what is the bakery oven set to?", "The bakery oven is set to 210", "The bistro oven is set to 180"),
@@ -195,7 +196,7 @@ def test_what_is_told_later_of_another_thing_takes_no_place(
     assert ids(hits(notes, query))[0] == "asked"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "before", "now"),
     [
         ("where do I keep the spare key?", "I keep the spare key under the pot", "I moved the spare key to the shed"),
@@ -240,7 +241,7 @@ def test_a_longer_number_is_no_other_sign(use: Use, notes: MemoryStore) -> None:
     assert ids(hits(notes, "when does gate 8 open?"))[0] == "late"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "own", "other"),
     [
         ("what car do I drive?", "I drive a Skoda", "Tom sold his Skoda, got a Kia"),

@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 20, 9, tzinfo=timezone.utc)
 
@@ -38,7 +39,7 @@ def optimizer() -> Iterator[QueryOptimizer]:
         yield QueryOptimizer(store)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("query", "first"),
     [
         ("When did I first oil the garden gate?", "oil-1"),

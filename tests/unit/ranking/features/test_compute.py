@@ -20,6 +20,7 @@ from recall_integrations.ranking.features.texts import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
 from tests.columns import TextRow, columns_of
+from tests.rows import each_row
 
 DEFAULT = Scope()
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -126,7 +127,7 @@ def filler(start, count):
     return " ".join(f"zq{i}" for i in range(start, start + count))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "together"),
     [
         (0, 31, True),  # the first passage: words 0 to 31

@@ -19,6 +19,7 @@ from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.features.feature import Feature, FeatureSet, Label
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.ranking.rank import evidence_of
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
 THINGS = "apple basil cumin dill endive fennel garlic honey iris juniper kale lemon mango nutmeg onion parsley".split()
@@ -99,7 +100,7 @@ def entry(**fields: object) -> Feature:
     return Feature(**{"name": "mine", "formula": "1", "of": stamped, "group": "stamp", **fields})  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "message"),
     [
         ({"name": "no name"}, "letters, digits"),

@@ -14,6 +14,7 @@ from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stem
 from tests.columns import TextRow, columns_of
+from tests.rows import each_row
 
 
 def columns(*turns: tuple[str | None, str], thread: str | None = "t") -> TextColumns:
@@ -59,7 +60,7 @@ def test_only_the_reply_need_be_a_candidate() -> None:
     assert run(columns(*CHAT), "tomatoes", rows=[2])["subject_match"].tolist() == pytest.approx([DECAY])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "chat",
     [
         (CHAT[0], ("Priya", "How many."), CHAT[2]),

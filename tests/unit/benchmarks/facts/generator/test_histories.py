@@ -24,6 +24,7 @@ from benchmarks.facts.generator.phrasings import (
 )
 from benchmarks.facts.generator.slots import BY_NAME, DEV, FREE, SLOTS, TEST, FactSlot
 from recall_integrations.facts.slots import DEFAULT
+from tests.rows import each_row
 
 SISTER = Subject(kind="kin", name="my sister", pronouns=("she", "her", "her"))
 
@@ -47,7 +48,7 @@ def test_more_histories_begin_with_the_fewer() -> None:
     assert list(rooms(12))[:2] == list(rooms(6))
 
 
-@pytest.mark.parametrize("split", SPLITS)
+@each_row("split", SPLITS)
 def test_a_split_has_its_cells_and_no_others(split: str) -> None:
     made = _histories(list(rooms(24, split=split)))
     assert len(made) == 24
@@ -81,7 +82,7 @@ def test_there_are_enough_slots_of_each_sort() -> None:
         assert any(not slot.one for slot in own) and any(slot.of == "thing" for slot in own)
 
 
-@pytest.mark.parametrize("slot", SLOTS, ids=lambda slot: slot.name)
+@each_row("slot", SLOTS)
 def test_every_slot_is_said_and_asked_in_five_ways_or_more(slot: FactSlot) -> None:
     for style in (DEV, TEST):
         assert len(set(phrasings(slot, style, "is"))) >= 5
@@ -105,7 +106,7 @@ def test_sections_are_of_slots_or_families_and_keys_are_known() -> None:
     assert not {name for name in sections(DEV) if name in BY_NAME and BY_NAME[name].half == TEST}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("template", "subject", "text"),
     [
         ("{my} car is {v}, {I} [like|likes] it.", MYSELF, "My car is e4.mail. I like it."),

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 from datetime import datetime, timezone
 
-import pytest
-
 from benchmarks.facts.generator.timeline import State, Timeline
 from benchmarks.facts.generator.windows import WAYS, window
+from tests.rows import each_row
 
 
 def _at(month: int, day: int = 1, year: int = 2024) -> datetime:
@@ -95,7 +94,7 @@ def test_what_was_told_as_past_has_a_place_and_no_time() -> None:
     assert told.at(_at(1), _at(3)) is None and told.began(told.states[0]) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "begin", "end"),
     [
         ("in March 2024", _at(3), _at(4)),
