@@ -31,6 +31,7 @@ from sqlalchemy.util import LRUCache
 
 from recall_integrations.database.connections import translated
 from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError, StoreVersionError
+from recall_integrations.owner_only import make_file
 from recall_integrations.patterns import regex
 
 CHECK_MAX = 1_000_000_000  # bytes; two to ten seconds
@@ -49,6 +50,10 @@ _OF_INDEXES = regex(
 def open_sqlite(path: Path, *, checked: bool = False) -> Engine:
     """Return an engine on the database file at `path`, made if absent: WAL, full durability, for all threads."""
     check_header(path)
+    try:
+        make_file(path)  # its WAL gets the same mode
+    except OSError as e:
+        raise StorePathError(f"Cannot open {path}: {e.strerror or e}. Check that the directory is writable.") from e
     if not checked:
         check_content(path)
     engine = create_engine(

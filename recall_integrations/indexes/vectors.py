@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
+from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
@@ -91,7 +92,7 @@ class SemanticIndex:
                 from chromadb.config import Settings
 
                 settings = Settings(anonymized_telemetry=False, allow_reset=False)
-                _guarded(lambda: self._path.mkdir(parents=True, exist_ok=True))
+                _guarded(lambda: make_directory(self._path))
                 self._client = _guarded(lambda: chromadb.PersistentClient(path=str(self._path), settings=settings))
             return self._client
 

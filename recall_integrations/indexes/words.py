@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from recall_integrations import text
 from recall_integrations.errors import IndexUnavailable
+from recall_integrations.owner_only import make_directory
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.text import stems
 from recall_integrations.text.analyser import K1, PIVOT
@@ -77,7 +78,7 @@ class LexicalIndex:
         builder.add_text_field("body", stored=False, tokenizer_name="stems", index_option="freq")
         self._schema = builder.build()
         with _named(f"The lexical index in {path} cannot be opened"):
-            path.mkdir(parents=True, exist_ok=True)
+            make_directory(path)
             self._index = tantivy.Index(self._schema, path=str(path))
             analyzer = tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.whitespace()).build()
             self._index.register_tokenizer("stems", analyzer)

@@ -25,6 +25,7 @@ from recall_integrations.indexes import array_file, kept_columns, lexicon
 from recall_integrations.indexes.array_file import Arrays, Opened, Unfit
 from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import DATE_WORDS
+from recall_integrations.owner_only import make_directory
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
 from recall_integrations.store.filling import Filling
@@ -175,7 +176,7 @@ class ColumnFiles:
             point = journal.point(connection, at["seq"])
         if point is None:
             return False
-        self._directory.mkdir(exist_ok=True)
+        make_directory(self._directory)
         size = sum(array.nbytes for array in arrays.values())
         if shutil.disk_usage(self._directory).free < size + FREE_MIN:
             logger.info("The columns of scope %d are not kept on disk: it is nearly full.", scope_id)

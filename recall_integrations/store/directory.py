@@ -29,6 +29,7 @@ from recall_integrations.errors import (
     StoreLocked,
     StorePathError,
 )
+from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
@@ -243,7 +244,7 @@ def check_directory(directory: Path) -> None:
             raise StorePathError(
                 f"{directory} is a file. Give a directory for the store, or a path that does not exist yet."
             )
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         names = sorted(p.name for p in directory.iterdir() if not p.name.startswith("."))
         present = DATABASE in names and (directory / DATABASE).stat().st_size > 0
     except (OSError, ValueError) as e:  # ValueError: a NUL in the path

@@ -16,6 +16,7 @@ from pathlib import Path
 from sqlalchemy import Connection
 
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.owner_only import make_directory
 
 
 def epoch_of(connection: Connection, name: str) -> int:
@@ -94,7 +95,7 @@ def mark_trying(directory: Path, begun: bool) -> None:
     """Mark that opening has begun, or remove the mark."""
     mark = directory / TRYING
     if begun:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_directory(directory)
         mark.touch()
     else:
         mark.unlink(missing_ok=True)

@@ -22,6 +22,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import Sent, insert_rows, send
+from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -45,7 +46,7 @@ def digest_of(before: str, seq: int, scope_id: int, op: str, num: int, content: 
 
 def note_point(directory: Path, point: Point) -> None:
     """Note how far the index in a directory may have come. No sync: a process that is killed loses nothing."""
-    directory.mkdir(parents=True, exist_ok=True)
+    make_directory(directory)
     target = directory / MARK
     draft = target.with_suffix(".new")
     draft.write_text(json.dumps(point), encoding="ascii")

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 from recall_integrations.errors import StoreError, StoreLocked
+from recall_integrations.owner_only import make_directory
 from recall_integrations.store.turns import OfFile
 from recall_integrations.types import Scope
 
@@ -71,7 +72,7 @@ class LearnedFiles:
         """Write a file."""
         path = self.path / name / of
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_directory(path.parent)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
             try:
                 with os.fdopen(handle, "w", encoding="utf-8") as file:

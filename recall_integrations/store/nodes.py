@@ -41,6 +41,7 @@ from recall_integrations.database.turns import (
     WriteLock,
 )
 from recall_integrations.errors import RecallError, StoreError, StoreLocked, StorePathError
+from recall_integrations.owner_only import make_directory
 from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held, refuse_closed
 from recall_integrations.store.learned_files import TAKEN
@@ -258,7 +259,7 @@ def join(url: str, directory: str | os.PathLike[str] | None = None, settings: Po
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:
-        path.mkdir(parents=True, exist_ok=True)
+        make_directory(path)
         keeping.acquire(timeout=0)
         settings = settings or PostgresConfig()
         engine = open_postgres(

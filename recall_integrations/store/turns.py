@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING
 from filelock import FileLock, Timeout
 
 from recall_integrations.errors import StoreClosed, StoreLocked, StorePathError
+from recall_integrations.owner_only import make_directory
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import AdvisoryLock
@@ -149,7 +150,7 @@ class Presence:
 
     def enter(self) -> None:
         """Set the mark."""
-        self._directory.mkdir(exist_ok=True)
+        make_directory(self._directory)
         self._lock.acquire(timeout=ENTER_S)
 
     def leave(self) -> None:

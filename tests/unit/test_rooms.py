@@ -18,7 +18,7 @@ MADE_BY_A_STORE = ("recall.db", "columns/", "after.json", "before.json")
 # Lower rooms first: each may import the ones before it. The page draws them from the surface down.
 ORDER = tuple(
     """
-    errors patterns collector records types config resilience observability text languages privacy embeddings
+    errors patterns collector records owner_only types config resilience observability text languages privacy embeddings
     query database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
     recall judging optimizer counterfactual ontop retriever testing frameworks serving evaluation console cli
     """.split()

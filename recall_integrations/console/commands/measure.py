@@ -25,6 +25,7 @@ from recall_integrations.console.commands.shared import (
 )
 from recall_integrations.console.opening import Opening, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
+from recall_integrations.owner_only import opener
 from recall_integrations.store.clock import utc_now
 from recall_integrations.text.shortening import number_of
 
@@ -145,7 +146,8 @@ def _written(found: Evaluation, against: Comparison | None, path: str | None) ->
     if path is None:
         return
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        with open(path, "w", encoding="utf-8", opener=opener) as file:
+            file.write(text)
     except OSError as e:
         raise InvalidArgument(f"Cannot write the report {path}: {e.strerror or e}.") from e
     click.echo(f"Report written to {line(path)}")

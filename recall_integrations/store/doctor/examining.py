@@ -25,6 +25,7 @@ from recall_integrations.database.engine import damage, mapped_errors, of_its_in
 from recall_integrations.database.meta import OTHER_VERSION, get_meta
 from recall_integrations.errors import EmbeddingError, RecallError, StoreError, StorePathError
 from recall_integrations.indexes import word_rows as words
+from recall_integrations.owner_only import opener
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.column_files import COLUMNS
@@ -40,6 +41,7 @@ from recall_integrations.store.doctor.contents import (
     orphan_conditions,
 )
 from recall_integrations.store.doctor.findings import (
+    DIRECTORY,
     HOLDER,
     MENDED,
     NOTICE,
@@ -60,6 +62,7 @@ from recall_integrations.store.doctor.findings import (
     problem,
     put_aside,
     reading,
+    shut_out_others,
 )
 from recall_integrations.store.doctor.indexes import check_name
 from recall_integrations.store.index_files import epoch_of, remove_path
@@ -283,7 +286,8 @@ def _named(keys: Sequence[Key]) -> list[str]:
 def move_aside(connection: Connection, directory: Path, unreadable: dict[Key, str]) -> str:
     """Move unreadable memories out of the store into a file in its directory, in the caller's transaction."""
     kept = [_as_found(connection, key, why) for key, why in unreadable.items()]
-    with (directory / PUT_ASIDE).open("a", encoding="utf-8") as file:  # first: a crash leaves them in both places
+    # First: a crash leaves them in both places.
+    with open(directory / PUT_ASIDE, "a", encoding="utf-8", opener=opener) as file:
         file.writelines(json.dumps(row, ensure_ascii=True) + "\n" for row in kept)
         file.flush()
         os.fsync(file.fileno())
@@ -398,6 +402,8 @@ def _compared(was: Check, now: Check, failure: str) -> Check:
 def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) -> tuple[Examined, dict[str, str]]:
     """Mend a held store; return its state before, and what could not be mended, by the name of the check."""
     first = before = again()
+    if first.state(DIRECTORY) == PROBLEM:
+        shut_out_others(held.path)
     if before.of_indexes or before.missing:
         with held.engine.begin() as connection:
             if before.of_indexes:
@@ -406,7 +412,7 @@ def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) ->
         before = again()
     if before.contents is None:
         return first, {}
-    wrong = {check.name for check in before.checks if check.state == PROBLEM}
+    wrong = {check.name for check in before.checks if check.state == PROBLEM} - {DIRECTORY}
     if wrong & {MEMORIES, LINKS, SCOPES, WORDS, LANGUAGES, JOURNAL}:
         with held.engine.begin() as connection:
             _mend_rows(connection, held.path, before.contents, wrong)

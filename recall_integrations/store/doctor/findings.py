@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database.engine import CHECKED, check_header, read_only
 from recall_integrations.errors import StoreError
+from recall_integrations.owner_only import OTHERS, others_read
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
@@ -163,7 +164,16 @@ def directory_of(path: Path) -> Check:
             f"Give the user that runs this the right to read and write {path} and all that is in it.",
             [str(p) for p in closed],
         )
+    inside = (p for p in path.iterdir() if p.name == DATABASE or p.is_dir())
+    if others_read(path) and (found := sorted(str(p) for p in inside if others_read(p))):
+        remedy = f"`--repair` shuts them out: chmod o= {path}"
+        return problem(DIRECTORY, "Every user of this machine may read what is in it.", remedy, found)
     return ok(DIRECTORY, f"It may be read and written; {size_of(path):,} bytes.")
+
+
+def shut_out_others(path: Path) -> None:
+    """Take from other users of the machine the right to enter the directory."""
+    path.chmod(path.stat().st_mode & ~OTHERS)
 
 
 def _gone(path: Path) -> bool:
