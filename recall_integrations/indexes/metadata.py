@@ -103,6 +103,9 @@ class KeyColumn:
     def _meeting(self, test: Test) -> NDArray[np.bool_] | list[int]:
         """Find the values that meet a test: return their numbers, or a flag for each value."""
         op, operand = test.op, test.operand
+        if test.shown is not None:
+            values = map(test.shown, self._values)
+            return np.fromiter(map(test.predicate, values), dtype=np.bool_, count=len(self._values))
         if op == "$eq" and not isinstance(operand, Instant):
             return [] if (code := self._code_of.get(token(operand))) is None else [code]
         if op == "$in" and not any(isinstance(item, Instant) for item in operand):

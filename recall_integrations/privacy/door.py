@@ -142,7 +142,7 @@ class Door:
         self.mode = check_mode(mode)
         # Constant: a recall asks some hundred times.
         self.open, self.blocked = mode == "allow", mode == "block"
-        self._own = own
+        self.own = own
         self._kept: dict[str, str] = {}
         self._queries: dict[str, Seen] = {}
         self._hidden: frozenset[str] = frozenset()
@@ -154,7 +154,7 @@ class Door:
         from recall_integrations.privacy.redactor import Redactor
 
         with self._lock:  # two would give one value two placeholders
-            made: Redactor = self.__dict__.get("_redactor") or Redactor(self._own)
+            made: Redactor = self.__dict__.get("_redactor") or Redactor(self.own)
             self.__dict__["_redactor"] = made
         return made
 
@@ -168,6 +168,10 @@ class Door:
         if len(text) <= KEPT_CHARS_MAX and len(self._kept) < KEPT_MAX:
             self._kept[text] = shown
         return shown
+
+    def hides(self, text: str) -> bool:
+        """Say whether anything in a text is hidden, as `redact` hides it; `block` hides as much."""
+        return not self.open and self._redactor.text(text) != text
 
     def look(self, memories: Iterable[Memory]) -> None:
         """Look at memories ahead of `memory`: together they cost less than one by one."""

@@ -91,6 +91,11 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SLOT, _OF_SLOT = "slot", ("value", "instead_of")
 
 
+def hides_values(key: str) -> bool:
+    """Say whether a metadata key may hide a value whatever it looks like: by its name, or by that of its slot."""
+    return named(key) is not None or key in _OF_SLOT
+
+
 class Redactor:
     """Replaces personal data and secrets by placeholders, the same for the same value as long as the object lives.
 
@@ -161,6 +166,10 @@ class Redactor:
         )
         values["metadata"] = self._value(memory.metadata)
         return unchecked_memory(**values)
+
+    def value_of(self, key: str, value: Any) -> Any:
+        """Return the value of a metadata key as `memory` shows it."""
+        return self._keyed(key, value)
 
     def withheld(self, memory: Memory) -> Memory:
         """Return the parts of `memory` that `block` leaves: `type`, times, `importance`, `position`, and `refs` and

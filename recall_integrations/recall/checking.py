@@ -65,6 +65,10 @@ def checked_request(
         raise InvalidArgument(f"context must be a whole number from 0 to {CONTEXT_MAX}, not {shown(context)}.")
     if tokens is not None and (not is_whole(tokens) or tokens < 1):
         raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {shown(tokens_max)}.")
+    if vector is not None and check_mode(mode) != "allow":
+        raise InvalidArgument(
+            f"query_vector cannot be given under privacy={mode!r}: scores would tell vectors of memories. Ask in text."
+        )
     where = (checked_scope(scope),) if scopes is None else _of_several(scope, scopes)
     return RecallRequest(
         text=text,

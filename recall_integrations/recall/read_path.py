@@ -31,6 +31,7 @@ from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
 from recall_integrations.planning.planner import RARE_ABOVE, settled
 from recall_integrations.privacy.door import Door, passing
+from recall_integrations.privacy.filters import screened
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.feature_sum import Ranker, known_of
@@ -442,7 +443,11 @@ class ReadPaths:
         """Check the arguments of a recall. Errors about them go through a door."""
         sources, config = self.sources, self.base.config
         dimensions = functools.partial(getattr, sources.store, "dimensions")  # asked only where a vector is given
-        check = functools.partial(checked_request, config.limits, sources.clock, dimensions, **arguments)
+
+        def check() -> RecallRequest:
+            request = checked_request(config.limits, sources.clock, dimensions, **arguments)
+            return changed(request, filters=screened(request.filters, Door(request.privacy, config.privacy.compiled)))
+
         try:
             # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
             hidden = arguments["mode"] in ("redact", "block")

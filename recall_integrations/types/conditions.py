@@ -63,6 +63,7 @@ class Test:
     key: str  # of the metadata
     op: str  # `$exists`, or an operator that needs a value
     operand: Any = None  # as it was given, in Python's own types; times are `Instant`s
+    shown: Callable[[Any], Any] | None = None  # what makes the tested value of a stored one; `None` = that itself
 
     @property
     def predicate(self) -> Callable[[Any], bool]:

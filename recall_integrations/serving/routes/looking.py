@@ -19,6 +19,7 @@ from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals, counterfactuals_data
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import MODES, Door
+from recall_integrations.privacy.filters import screened
 from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
 from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
 from recall_integrations.serving.routes.recalls import Run
@@ -167,7 +168,7 @@ def _browsing(routes: APIRouter, served: Served) -> None:
     ) -> Response:
         where, door = _where(served, caller, scope, privacy)
         given = {"types": type, "actors": actor, "entities": entity}
-        filters = as_filters({name: [value] for name, value in given.items() if value} or None)
+        filters = screened(as_filters({name: [value] for name, value in given.items() if value}), door)
         first, last = moment(start or None, "start"), moment(end or None, "end")
         if first is not None and last is not None and first >= last:
             raise InvalidArgument("start must be before end. Choose another part of the time line.")

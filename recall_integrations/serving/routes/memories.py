@@ -15,6 +15,7 @@ from recall_integrations.delivery.as_data import facts_data
 from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, NotFound
 from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.filters import screened, screened_name
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.serving.models import (
     PRIVACY,
@@ -38,8 +39,7 @@ from recall_integrations.serving.problems import Refused
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
-from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import NAME_CHARS_MAX, Memory, Scope
+from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope
 
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text
 SKIP_MAX = 2**31 - 1
@@ -182,6 +182,12 @@ def router(served: Served) -> APIRouter:
     return routes
 
 
+def _filters(served: Served, given: dict[str, Any] | None, mode: str) -> Filters | None:
+    """Read filters, which act on what a privacy mode shows."""
+    found = filters_of(given)
+    return None if found is None else screened(found, Door(mode, served.optimizer.config.privacy.compiled))
+
+
 def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Shown]) -> None:
     def listed(memories: list[Memory], where: Scope, mode: str) -> list[dict[str, Any]]:
         showed = shown(where, mode)
@@ -199,7 +205,8 @@ def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
     ) -> Response:
         """List the memories of a scope; `after` of the reply is where the next page begins, null = last page."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
-        wanted, most = filters_of(_object(filters)), at_most(limit, served.limits.memories_max, "limit")
+        wanted = _filters(served, _object(filters), mode)
+        most = at_most(limit, served.limits.memories_max, "limit")
 
         def read() -> dict[str, Any]:
             found = served.store.list(scope=where, filters=wanted, limit=most, after=after)
@@ -241,6 +248,7 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
     ) -> Response:
         """List the facts of a scope: since when each holds, and which memories say so."""
         where, mode = caller.where(scope_of(scope)), caller.mode(privacy)
+        screened_name(subject, "subject", Door(mode, served.optimizer.config.privacy.compiled))
         when = day_or_moment(as_of, "as_of", served.optimizer.config_of(where).timezone)
         most = at_most(limit, served.limits.memories_max, "limit")
         at = utc_now() if when is None else when
@@ -261,7 +269,7 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
     @routes.post("/count", response_model=CountReply, tags=["client"], summary="Count")
     async def count(asked: CountAsked, caller: Reader) -> Response:
         """Count the memories of a scope, or those that meet filters."""
-        where, filters = caller.where(scope_of(asked.scope)), filters_of(asked.filters)
+        where, filters = caller.where(scope_of(asked.scope)), _filters(served, asked.filters, caller.mode(None))
         return await served.reads.reply(lambda: {"count": served.store.count(scope=where, filters=filters)})
 
 
@@ -299,7 +307,7 @@ def _writing(routes: APIRouter, served: Served) -> None:
     async def forget(asked: ForgetAsked, caller: Writer) -> Response:
         """Forget memories: no recall finds them when this answers. Asking again removes nothing more."""
         at_most(len(asked.ids or ()), served.limits.memories_max, "The number of ids")
-        gone = _forgetting(served.store, asked, caller)
+        gone = _forgetting(served, asked, caller)
         return await served.writes.reply(lambda: {"forgotten": gone(), "dry_run": asked.dry_run})
 
 
@@ -314,9 +322,9 @@ def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memo
         raise InvalidMemory(f"memories[{place}]: {e}") from e
 
 
-def _forgetting(store: MemoryStore, asked: ForgetAsked, caller: Caller) -> Callable[[], int]:
+def _forgetting(served: Served, asked: ForgetAsked, caller: Caller) -> Callable[[], int]:
     """Return a call that forgets, or counts, what a request names."""
-    filters = filters_of(asked.filters)
+    store, filters = served.store, _filters(served, asked.filters, caller.mode(None))
     ways = [asked.ids is not None, asked.user_id is not None, asked.everything]
     if sum(ways) + (filters is not None and not any(ways)) != 1 or (filters is not None and (ways[0] or ways[2])):
         raise InvalidArgument("Say what to forget, by one of: ids, filters, everything, user_id (with filters or not).")
