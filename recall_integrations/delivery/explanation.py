@@ -87,6 +87,23 @@ class Sheet:
         return tuple(sorted(parts, key=lambda part: (-part.added, part.source)))
 
 
+COARSE, PLACES = 0.5, 2  # step of a contribution's score, and decimals of a hit's, under `redact` and `block`
+
+
+def coarse(contributions: Sequence[Contribution]) -> tuple[Contribution, ...]:
+    """Return contributions in coarse steps: exact cosines of many queries give away a memory's embedding."""
+    return tuple(
+        Contribution(
+            source=part.source,
+            rank=part.rank,
+            score=round(part.score / COARSE) * COARSE,
+            added=float(round(part.added)),
+            note=part.note,
+        )
+        for part in contributions
+    )
+
+
 def _values(columns: Mapping[str, NDArray[Any]], at: Rows) -> Values:
     """Copy the values of columns at places, so that the candidates are not held."""
     if not len(at) or not columns:
@@ -177,6 +194,7 @@ def reason(
     *,
     demoted: bool = False,  # whether a negation moved it down
     names: bool = True,  # whether names and words may be said; the line then still has to go through the door
+    numbers: bool = True,  # whether cosines may be said
     said: Collection[str] | None = None,  # stems of the query that it says, if that is known; else its text is read
     way: str = "",  # how another memory led to it (`led`)
     when: str = "",  # the time or the session that decided, if the memory lies in it
@@ -206,7 +224,7 @@ def reason(
         parts.append(f"says: {', '.join(words[:WORDS_SHOWN])}")
     semantic = by_source.get("semantic")
     if semantic is not None and semantic.score >= CLOSE:
-        parts.append(f"close in meaning ({semantic.score:.2f})")
+        parts.append("close in meaning" + (f" ({semantic.score:.2f})" if numbers else ""))
     parts.extend(_spoken(by_source, is_named=bool(overlap)))
     window = parsed.temporal_window
     if not when and window is not None and "temporal" in by_source and by_source["temporal"].score > 0:
@@ -218,7 +236,8 @@ def reason(
     if is_linked and not parts:  # it is linked to half of the memories too, so this says little
         parts.append(_linked(parsed, memory))
     if not parts:
-        parts.append(f"weak match, nearest in meaning ({semantic.score:.2f})" if semantic is not None else "weak match")
+        nearest = "" if semantic is None else ", nearest in meaning" + (f" ({semantic.score:.2f})" if numbers else "")
+        parts.append(f"weak match{nearest}")
         parts.extend(words for source, words in labels.items() if _counted(source, by_source))
     parts.extend(_besides(memory, by_source, apart, names=names))
     if demoted:

@@ -11,7 +11,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.delivery import packing
-from recall_integrations.delivery.explanation import OPEN, RECENT, HitWhy, Sheet, asked_words, led, reason, times_told
+from recall_integrations.delivery.explanation import (
+    OPEN,
+    PLACES,
+    RECENT,
+    HitWhy,
+    Sheet,
+    asked_words,
+    coarse,
+    led,
+    reason,
+    times_told,
+)
 from recall_integrations.delivery.highlights import NO_NAMES, Marking
 from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_query
 from recall_integrations.facts.deciding import Decided, words_for
@@ -81,6 +92,7 @@ class Delivery:
             parsed,
             apart=self._recent_is_rare(view, sheet, request),
             names=not door.blocked,
+            numbers=door.open,
             own=self._own,
             labels=self._labels,
             asked=functools.cache(lambda: asked_words(parsed)),
@@ -105,9 +117,9 @@ class Delivery:
                 hits.append(
                     Hit(
                         memory=shown,
-                        score=score,
+                        score=round(score, PLACES),
                         reason=why.reason(shown),
-                        contributions=why.contributions(),
+                        contributions=coarse(why.contributions()),
                         duplicates=folded,
                         context=beside,
                         scope=scope,

@@ -146,3 +146,13 @@ async def test_no_route_reads_a_hidden_value_out(client: httpx.AsyncClient) -> N
     assert (await client.get("/facts", params={"subject": PHONE})).status_code == 422
     assert (await client.post("/recall", json={"query": "garden", "query_vector": [0.1] * 256})).status_code == 422
     assert (await client.post("/count", json={"filters": {"types": ["fact"]}})).json() == {"count": 1}
+
+
+@pytest.mark.parametrize("mode", ["redact", "block"])
+def test_no_exact_cosine_leaves(optimizer: QueryOptimizer, mode: str) -> None:
+    hits = optimizer.recall("what grows outside?", k=2, privacy=mode, time_budget_ms=5_000).hits
+    assert len(hits) == 2
+    for hit in hits:
+        assert hit.score == round(hit.score, 2) and "(0." not in hit.reason
+        assert all(2 * part.score == int(2 * part.score) for part in hit.contributions)
+        assert all(part.added == int(part.added) for part in hit.contributions)

@@ -78,7 +78,7 @@ def test_block_leaves_what_was_counted_and_decided(store: MemoryStore) -> None:
     assert (query.specificity, query.features) == (plain.query.specificity, plain.query.features)
     assert query.temporal_window.start == plain.query.temporal_window.start and query.temporal_window.span == (0, 0)
     assert (plan.name, plan.arms, plan.reason) == (plain.plan.name, plain.plan.arms, "")
-    assert [(h.memory.id, h.score) for h in result] == [(h.memory.id, h.score) for h in plain]
+    assert [(h.memory.id, h.score) for h in result] == [(h.memory.id, round(h.score, 2)) for h in plain]
     assert [(c.rule, c.fired, c.because) for c in plan.checks] == [(c.rule, c.fired, "") for c in plain.plan.checks]
 
 
