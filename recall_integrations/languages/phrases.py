@@ -119,9 +119,10 @@ def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[st
     # compiles in a third of the time.
     begins = _WORD_BEGINS if all(start for start, _, _ in parts.values()) else ""
     ends = _WORD_ENDS if all(end for _, _, end in parts.values()) else ""
-    written = (f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
+    written = "|".join(f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
+    written = _NAMED.sub(lambda m: f"{m[0]}{m.start()}", written)  # each name once, though a slot stands in several
     try:
-        return re.compile(f"{begins}(?:{'|'.join(written)}){ends}", re.IGNORECASE)
+        return re.compile(f"{begins}(?:{written}){ends}", re.IGNORECASE)
     except re.error:
         for phrase, part in parts.items():
             _check(phrase, "".join(part))
@@ -147,6 +148,7 @@ def _ordered(phrases: Iterable[str]) -> list[str]:
 
 
 _GROUP = regex(r"\([^()]*\)")
+_NAMED = regex(r"\(\?P<[a-z]+(?=>)")
 
 
 def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:

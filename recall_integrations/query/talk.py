@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import re
 
-from recall_integrations.languages.phrases import blanked
+from recall_integrations.languages.phrases import blanked, said
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import sessions as by_table
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.sessions import spaced
 from recall_integrations.query.spans import Spans, inside
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.query import ABOUT, ALL, NOTHING
@@ -62,12 +61,12 @@ def asks_talk(found: Findings) -> str:
     people = [span for span in named if not _is_topic(text, span[0])]
     left = [t for t in found.kept if not inside(t, [*dates, *courtesies, *people])]
     content = [t for t in left if t.word not in STOP_WORDS and t.word not in TALK_WORDS]
-    read = spaced(blanked(text, courtesies, " "))
-    said, dates = read.text, read.within(dates)
-    talk = _TALKING.search(blanked(said, dates, " ")) is not None and _DOING.search(said) is None
+    read = said(blanked(text, courtesies, " "))
+    dates = read.within(dates)
+    talk = _TALKING.search(blanked(read.text, dates, " ")) is not None and _DOING.search(read.text) is None
     if not content and (session or talk or all(t.word in _PREPOSITIONS for t in left)):
         return ALL
-    return ABOUT if _said_then(said, dates) else NOTHING
+    return ABOUT if _said_then(read.text, dates) else NOTHING
 
 
 def _is_topic(text: str, start: int) -> bool:

@@ -11,9 +11,9 @@ from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.asides import is_told
 from recall_integrations.query.by_table.negation import ends_in_cue
+from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.negation import NEGATIVES
-from recall_integrations.query.sessions import read_session
 from recall_integrations.query.spans import Span, Spans, overlap
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.text import tokenize

@@ -2,7 +2,7 @@
 
 A store reports the languages of its memories when it is opened and when the first memory in one is written. Their
 tables are then read in the background. A query that comes meanwhile waits for tables in the making, rather than make
-them twice. English has no tables, and a store in English starts nothing.
+them twice. English has few tables, which a query makes, and a store in English starts nothing.
 """
 
 from __future__ import annotations

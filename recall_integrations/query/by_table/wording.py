@@ -102,6 +102,15 @@ def listed(value: Any, where: str) -> list[str]:
     return [" ".join(v.split()) for v in value if v.strip()]
 
 
+def by_initial(phrases: Iterable[str], slots: Slots) -> str:
+    """Return the phrases as the value of a slot, those that begin alike together: fewer are tried at each word."""
+    groups: dict[str, list[str]] = {}
+    for phrase in phrases:
+        initial = phrase[0].lower() if "a" <= phrase[0].lower() <= "z" else ""
+        groups.setdefault(initial, []).append(phrase)
+    return f"(?:{'|'.join(f'(?={c}){alternatives(of, slots)}' for c, of in groups.items())})"
+
+
 @lru_cache(maxsize=256)
 def wording(language: str | None, section: str, known: tuple[str, ...], part: str = "", **more: Any) -> Wording:
     """Return a section of a language, or a part of one; without tables an empty one. `more` is as for `Wording`."""

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from recall_integrations.query.asked_role import asked_role, first_person
+from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.features import type_cues
 from recall_integrations.query.negation import find_negations
-from recall_integrations.query.sessions import read_session
 from recall_integrations.text import tokenize
 
 Read = Callable[[str, str, str], Any]

@@ -61,7 +61,9 @@ SENTENCES: dict[str, list[tuple[str, Any]]] = {
         ("Wann war unsere zweite Sitzung über Anna?", None),
         ("Was geschah nach unserem letzten Gespräch mit Tom?", None),
         ("Was sagte mein Therapeut in der dritten Sitzung?", None),
+        ("Was habe ich in Sitzung eins gesagt?", (1,)),
         ("Wann war das Vorstellungsgespräch?", None),
+        ("Wie haben wir das Gespräch eingeleitet?", None),
         ("Wo war ich letztes Mal im Urlaub?", None),
     ],
     "person": [

@@ -43,7 +43,7 @@ def test_no_query_has_to_make_a_pattern_afterwards(language: str, monkeypatch: p
     text = "a not b, 1. x: 2023-05-08"
     negation.excluded(text, language)
     negation.ends_in_cue(text, language)
-    sessions.read_session(text, language)
+    sessions.read_session(text, language=language)
     person.asked_role(text, language)
     person.first_person(text, language)
     cues.type_cues(text, language)
