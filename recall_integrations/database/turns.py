@@ -45,13 +45,23 @@ class Reached(NamedTuple):
         return cls(int.from_bytes(digest, "big"), head, int(vectors) if vectors else 0)
 
 
+def _file_at(path: Path) -> tuple[int, int] | None:
+    """Return the device and the number of the file at a path; `None` = there is none."""
+    try:
+        found = path.stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
 class Watch:
     """A connection of its own, which is asked nothing else. Threads share it; a look takes some microseconds."""
 
     def __init__(self, path: Path) -> None:
-        self._lock = threading.Lock()
+        self._lock, self._path = threading.Lock(), path
         self._connection = sqlite3.connect(path, timeout=30, check_same_thread=False, isolation_level=None)
         self._cursor = self._connection.cursor()
+        self._file = _file_at(path)
 
     def version(self) -> int:
         """Return another number than before if anything was committed meanwhile, here or in another process.
@@ -64,7 +74,16 @@ class Watch:
     def now(self) -> Reached:
         return Reached(self.version())
 
-    turn_began = turn_ends = now
+    def turn_began(self) -> Reached:
+        """Look, where the database is still the file that was opened: a write would go into one that is gone."""
+        if _file_at(self._path) != self._file:
+            raise StoreError(
+                f"{self._path} was replaced or removed while this process has it open: what it writes goes into a file "
+                "that is gone. Close the store and open it again; what was not confirmed is not in it."
+            )
+        return self.now()
+
+    turn_ends = now
 
     def close(self) -> None:
         """Close the connection to the database. Closing twice is harmless."""

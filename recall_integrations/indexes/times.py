@@ -29,8 +29,8 @@ def to_micros(moment: datetime) -> int:
 
 
 def from_micros(value: int) -> datetime:
-    """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`."""
-    return EPOCH + value * _TICK
+    """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`; the nearest there is."""
+    return EPOCH + min(max(value, _FIRST), _LAST) * _TICK
 
 
 def to_row(

@@ -22,7 +22,7 @@ from urllib.parse import urlsplit
 
 from recall_integrations import __version__
 from recall_integrations.config.hosts import is_loopback
-from recall_integrations.errors import ConfigError, RecallError, extra
+from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, extra
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import HEADER, SEND_TOKEN, STATE, Caller
@@ -36,7 +36,9 @@ REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 UNLESS_SAID = (  # no reply is a page, and none is kept on the way, unless it says so itself
     (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
     (b"cache-control", b"no-store"),
+    (b"cross-origin-resource-policy", b"same-origin"),
 )
+PAGES = ("/look", "/look/")
 
 
 class Gate:
@@ -65,6 +67,10 @@ class Gate:
             await self._app(scope, _replayed(body, receive), reply)
         except RecallError as e:
             await reply.problem(e)
+        except UnicodeEncodeError:
+            await reply.problem(
+                InvalidArgument("The request holds half of a character (a surrogate). Send whole ones.")
+            )
         except Exception as e:  # noqa: BLE001 - the last place where a client can be told; its message may quote
             last = traceback.extract_tb(e.__traceback__)[-1]
             log.error("%s failed: %s in %s, line %s", state["request_id"], type(e).__name__, last.name, last.lineno)
@@ -87,6 +93,12 @@ class Gate:
         origin = headers.get(b"origin")
         if origin is not None and not _same(origin.decode("latin-1"), host):
             raise Refused(403, "CROSS_ORIGIN", "Pages of other origins may not ask this server.")
+        # An image or a script of another page is asked for without an origin. Who follows a link to our page sees it.
+        if headers.get(b"sec-fetch-site") in (b"cross-site", b"same-site") and not _is_page(scope, headers):
+            raise Refused(403, "CROSS_ORIGIN", "Pages of other sites may not ask this server.")
+        if b"content-length" in headers and b"transfer-encoding" in headers:
+            said = "A request says its length, or that it comes in parts: not both, since readers differ where it ends."
+            raise Refused(400, "INVALID_ARGUMENT", said, headers={"Connection": "close"})
         address = (scope.get("client") or ("",))[0]
         caller = await self._caller(headers, str(address))
         await self._count(caller.name if caller is not None else str(address))
@@ -210,6 +222,12 @@ class _Reply:
         """Reply with an error, unless a reply has begun."""
         if not self.status:
             await _response(error)(self._scope, self._receive, self)
+
+
+def _is_page(scope: Scope, headers: Mapping[bytes, bytes]) -> bool:
+    """Say whether a browser opens the page itself, which asks nothing yet."""
+    navigates = headers.get(b"sec-fetch-mode") == b"navigate" and headers.get(b"sec-fetch-dest") == b"document"
+    return navigates and scope["method"] == "GET" and scope["path"] in PAGES
 
 
 def _is_here(host: str, others: tuple[str, ...]) -> bool:

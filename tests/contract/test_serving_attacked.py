@@ -129,3 +129,58 @@ async def test_a_body_of_mistakes_is_not_read_to_its_end(
     reply = await client.post(path, json=body)  # else the event loop would list all of them, and everybody wait
     assert (reply.status_code, reply.json()["code"]) == (422, "INVALID_ARGUMENT")
     assert " more." not in reply.json()["message"]
+
+
+# -- from pages of other sites -----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site"])
+async def test_an_image_of_another_site_asks_for_nothing(client: httpx.AsyncClient, site: str) -> None:
+    """`<img src="http://127.0.0.1:8000/experience/search?intent=…">` sends no origin."""
+    image = {"sec-fetch-site": site, "sec-fetch-mode": "no-cors", "sec-fetch-dest": "image"}
+    for path in ("/experience/search?intent=deploy", "/look/about", "/look/app.js", "/health/live"):
+        reply = await client.get(path, headers=image)
+        assert (reply.status_code, reply.json()["code"]) == (403, "CROSS_ORIGIN"), path
+    opened = {"sec-fetch-site": site, "sec-fetch-mode": "navigate", "sec-fetch-dest": "document"}
+    assert (await client.get("/look/", headers=opened)).status_code == 200  # who follows a link to the page
+    assert (await client.get("/experience/search?intent=deploy", headers=opened)).status_code == 403
+    own = {"sec-fetch-site": "same-origin"}
+    assert (await client.get("/experience/search?intent=deploy", headers=own)).status_code == 200
+
+
+async def test_every_reply_belongs_to_its_own_origin(client: httpx.AsyncClient) -> None:
+    for path in ("/experience/search?intent=deploy", "/look/", "/look/app.js", "/health/live", "/nothing"):
+        reply = await client.get(path)
+        assert reply.headers.get_list("cross-origin-resource-policy") == ["same-origin"], path
+
+
+async def test_a_request_with_a_length_and_in_parts_is_refused(client: httpx.AsyncClient) -> None:
+    headers = {**JSON, "content-length": "18", "transfer-encoding": "chunked"}
+    reply = await client.post("/recall", content=b'{"query": "deploy"}', headers=headers)
+    assert (reply.status_code, reply.headers["connection"]) == (400, "close")
+
+
+async def test_half_a_character_is_no_fault_of_the_server(client: httpx.AsyncClient) -> None:
+    found = (await client.post("/recall", json={"query": "deploy"})).json()["id"]
+    for body in (
+        f'{{"result_id": "{found}", "helpful": ["\\ud800"]}}',
+        f'{{"result_id": "{found}", "helpful": ["m1"], "query": "tea\\udfff"}}',
+    ):
+        reply = await client.post("/feedback", content=body.encode(), headers=JSON)
+        assert reply.status_code == 422, reply.text
+    reply = await client.post("/forget", content=b'{"ids": ["\\ud800"]}', headers=JSON)
+    assert reply.status_code == 422
+    assert (await client.get("/memories/m1")).status_code == 200
+
+
+async def test_a_memory_of_the_last_moment_breaks_no_time_line(client: httpx.AsyncClient) -> None:
+    for key, at in (("last", "9999-12-31T23:59:59-14:00"), ("first", "0001-01-01T00:00:00+14:00")):
+        rows = {"memories": [{"id": key, "text": "the end or the beginning", "event_at": at}]}
+        assert (await client.post("/remember", json=rows)).status_code == 200
+    for params in ({}, {"start": "9999-12-31T00:00:00+00:00"}, {"end": "0001-01-02T00:00:00+00:00"}):
+        reply = await client.get("/look/timeline", params=params)
+        assert reply.status_code == 200 and reply.json()["total"], params
+    for path in ("/memories", "/memories/last"):
+        assert (await client.get(path)).status_code == 200
+    assert (await client.post("/recall", json={"query": "the end, after 9998"})).status_code == 200
+    assert (await client.post("/forget", json={"ids": ["last", "first"]})).json()["forgotten"] == 2
