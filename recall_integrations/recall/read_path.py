@@ -56,6 +56,7 @@ from recall_integrations.resilience.admission import Admission, Admitted
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import serving
 from recall_integrations.resilience.guard import Guards, Health
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
@@ -323,7 +324,9 @@ class ReadPath:
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
-        with self._admission.admitted(deadline) as given, self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S):
+        reading = self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S)
+        whose = str(self.store.scope_id(request.scope) or "")
+        with self._admission.admitted(deadline) as given, reading, serving(whose):
             k = given.k(request.k)
             asked = replace(request, k=k) if k != request.k else request
             state = RecallState(request=asked, door=door, level=given.level, looked=looked, served=served)

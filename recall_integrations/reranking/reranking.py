@@ -30,6 +30,7 @@ from recall_integrations.reranking.gate import (
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import for_whom
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
 from recall_integrations.types import Degradation, RerankOutcome
 
@@ -225,7 +226,7 @@ class RerankStage:
             allowed=request.allowed,
             calibrated=request.calibrated[:n],
             k=request.k,
-            open_breaker=self._guard.breaker.refuses,
+            open_breaker=self._guard.breaker.refuses(for_whom.get()),
             ready=not isinstance(self._reranker, LoadedReranker) or self._reranker.ready,
             trims=self._settings.threshold is not None,
             remaining_ms=request.deadline.remaining_ms(),

@@ -36,6 +36,7 @@ class BreakerState:
     since: FiniteFloat = 0.0  # time of the last failure; seconds of the breaker's clock
     trial: FiniteFloat | None = None  # when the trial that is under way began; `None` = there is none
     why: str = ""  # cause of the last failure, in a word
+    whose: str = ""  # number of the scope for which all of them happened; empty = of several, or not known
 
 
 Change = Callable[[BreakerState], BreakerState]
@@ -78,6 +79,11 @@ class Pass:
     trial: bool = False
 
 
+def _of_another(known: BreakerState, whose: str) -> bool:
+    """Say whether all failures happened for one scope, and this is another."""
+    return bool(known.whose and whose) and known.whose != whose
+
+
 class Breaker:
     """Decides whether one component is called. Threads and, through its shelf, processes share it."""
 
@@ -112,11 +118,10 @@ class Breaker:
     def known(self) -> BreakerState:
         return self._shelf.read(self.name)
 
-    @property
-    def refuses(self) -> bool:
-        """True where a call would be refused now."""
+    def refuses(self, whose: str = "") -> bool:
+        """Say whether a call for a scope would be refused now."""
         known = self._shelf.read(self.name)
-        if known.failures < self._failures_max:
+        if known.failures < self._failures_max or _of_another(known, whose):
             return False
         if self._began(known) > self._clock():
             known = self._shelf.update(self.name, self._put_back)
@@ -135,10 +140,17 @@ class Breaker:
         known = self._shelf.read(self.name)
         return max(0.0, self._left(known)) if known.failures >= self._failures_max else 0.0
 
-    def enter(self) -> Pass | None:
-        """Return a pass if a call may be made now. After the pause only the first call gets one, until it reports."""
-        if self._shelf.read(self.name).failures < self._failures_max:
+    def enter(self, whose: str = "") -> Pass | None:
+        """Return a pass if a call for a scope may be made now.
+
+        After the pause only the first call gets one, until it reports. What failed for one scope alone may be due to
+        its inputs: a call for another scope is a trial at once, and tells.
+        """
+        known = self._shelf.read(self.name)
+        if known.failures < self._failures_max:
             return Pass()
+        if _of_another(known, whose):
+            return Pass(trial=True)
         granted: list[Pass] = []
 
         def admit(known: BreakerState) -> BreakerState:
@@ -162,14 +174,15 @@ class Breaker:
         if self._shelf.read(self.name).failures:
             self._shelf.update(self.name, lambda known: BreakerState() if self._decides(given, known) else known)
 
-    def failed(self, given: Pass, why: str = "") -> None:
-        """Note that the call failed, gave nothing or did not return in time."""
+    def failed(self, given: Pass, why: str = "", whose: str = "") -> None:
+        """Note that the call failed, gave nothing or did not return in time; `whose`: for which scope."""
 
         def count(known: BreakerState) -> BreakerState:
             if not self._decides(given, known):
                 return known
             failures = min(known.failures + 1, self._failures_max)
-            return BreakerState(failures=failures, since=self._clock(), why=why[:WHY_CHARS_MAX])
+            alone = whose if known.failures == 0 or known.whose == whose else ""
+            return BreakerState(failures=failures, since=self._clock(), why=why[:WHY_CHARS_MAX], whose=alone)
 
         self._shelf.update(self.name, count)
 

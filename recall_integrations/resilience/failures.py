@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 
 from recall_integrations.errors import InvalidArgument
@@ -21,6 +23,37 @@ def failures() -> tuple[type[BaseException], ...]:
     if threading.current_thread() is threading.main_thread():
         return (Exception, asyncio.CancelledError)
     return (Exception, asyncio.CancelledError, SystemExit, KeyboardInterrupt)
+
+
+# Number of the scope that is served, for breakers; empty = of none. Threads of a recall inherit it.
+for_whom: ContextVar[str] = ContextVar("for_whom", default="")
+
+
+@contextmanager
+def serving(whose: str) -> Iterator[None]:
+    """Say inside of the block which scope is served."""
+    before = for_whom.set(whose)
+    try:
+        yield
+    finally:
+        for_whom.reset(before)
+
+
+OF_THE_INPUT = frozenset((400, 413, 414, 415, 422))  # status codes of HTTP
+
+
+def of_the_input(error: BaseException) -> bool:
+    """Say whether an error is due to this input: too long, not allowed. A component that answers so is not away.
+
+    Clients of models name the status of a reply `status_code`, `http_status` or `code`, or that of their `response`. An
+    error of ours may wrap theirs.
+    """
+    error = error if error.__cause__ is None else error.__cause__
+    holders = (error, getattr(error, "response", None))
+    names = ("status_code", "http_status", "status", "code")
+    said = [getattr(holder, name, None) for holder in holders if holder is not None for name in names]
+    status = next((value for value in said if isinstance(value, int) and 100 <= value < 600), None)
+    return status in OF_THE_INPUT if status is not None else isinstance(error, UnicodeError)
 
 
 def time_of(clock: Callable[[], datetime]) -> datetime:

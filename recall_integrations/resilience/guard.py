@@ -27,6 +27,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import for_whom, of_the_input
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
@@ -189,6 +190,7 @@ class Call(Generic[T]):
     pieces: int
     probe: bool
     fair: bool
+    whose: str  # number of the scope that it is for; empty = not known
 
 
 class Guard:
@@ -246,14 +248,15 @@ class Guard:
         left = limit.remaining_ms()
         if not left > 0:
             return Answer(reason=NO_TIME, detail="No time is left.")
-        if self.breaker.refuses:
+        whose = for_whom.get()
+        if self.breaker.refuses(whose):
             return self._off()
         if paced and (usual := self.pace.estimate(work)) is not None and usual.median_ms > left:
             probe = self.pace.refused()
             if not probe:
                 detail = f"Recent calls took {usual.median_ms:.0f} ms; there are {left:.0f}."
                 return Answer(reason=NO_TIME, detail=detail)
-        given = self.breaker.enter()
+        given = self.breaker.enter(whose)
         if given is None:
             return self._off()  # somebody else makes the trial
         began = self._clock()
@@ -262,7 +265,7 @@ class Guard:
             self.breaker.released(given)
             return Answer(reason=BUSY, detail=str(busy))
         fair = left >= FAIR_SHARE * min(self.limit_ms, FAIR_MS)
-        return Call(future, given, began, limit, work, pieces, probe, fair)
+        return Call(future, given, began, limit, work, pieces, probe, fair, whose)
 
     def ended(
         self,
@@ -288,8 +291,11 @@ class Guard:
             self.breaker.succeeded(call.given)
             work, pieces = (call.work, call.pieces) if done is None else done(call.future.result())
             self.pace.record(took_ms, work, pieces, probe=call.probe and pieces == call.pieces)
+        elif answer.error is not None and of_the_input(answer.error):
+            self.breaker.released(call.given)
         else:
-            self.breaker.failed(call.given, EMPTY if answer.error is None else type(answer.error).__name__)
+            why = EMPTY if answer.error is None else type(answer.error).__name__
+            self.breaker.failed(call.given, why, call.whose)
         return answer
 
     def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
@@ -320,7 +326,7 @@ class Guard:
         """Count a call that has used up its time, and return that as its outcome."""
         self.pace.record(LATE * took_ms, call.work, call.pieces)
         if call.fair:
-            self.breaker.failed(call.given, TIMEOUT)
+            self.breaker.failed(call.given, TIMEOUT, call.whose)
         else:
             self.breaker.released(call.given)
         detail = f"{self.name} did not answer within {took_ms:.0f} ms."

@@ -231,7 +231,7 @@ class FactReader:
 
     def wait_s(self) -> float:
         """Return the seconds until the model may be asked again; 0 = now."""
-        return max(self._hour_s(), self._guard.breaker.left_s if self._guard.breaker.refuses else 0.0)
+        return max(self._hour_s(), self._guard.breaker.left_s if self._guard.breaker.refuses() else 0.0)
 
     def left(self, scope: Scope | None = None) -> int:
         """Count the memories that no model has read yet."""
@@ -293,7 +293,7 @@ class FactReader:
     def _ask(self, batch: _Batch, prompt: str, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
         """Ask the model: return its answer, or the reason why there is none."""
         count = len(batch.asked)
-        if self._guard.breaker.refuses:
+        if self._guard.breaker.refuses():
             return OPEN, None
         self._spend(calls=1, chars=len(prompt))
         # Unlike in a recall, nobody waits: a slow answer may take its full time.
@@ -311,7 +311,7 @@ class FactReader:
             tally.refused[UNANSWERED] += count
             self._unanswered(batch.scope_id, batch.asked, count)
             self._warn(answer.reason, answer.detail)
-            if not self._guard.breaker.refuses:
+            if not self._guard.breaker.refuses():
                 return MORE, None
         return answer.reason, None
 

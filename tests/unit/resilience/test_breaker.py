@@ -41,11 +41,11 @@ def test_it_opens_after_failures_in_a_row_and_lets_one_try() -> None:
     given = breaker.enter()
     assert given is not None
     breaker.failed(given, "timeout")
-    assert (breaker.state, breaker.refuses, breaker.enter(), breaker.left_s) == ("open", True, None, 300)
+    assert (breaker.state, breaker.refuses(), breaker.enter(), breaker.left_s) == ("open", True, None, 300)
     clock.now += 299
     assert breaker.enter() is None
     clock.now += 1
-    assert (breaker.state, breaker.refuses, breaker.left_s) == ("half_open", False, 0)
+    assert (breaker.state, breaker.refuses(), breaker.left_s) == ("half_open", False, 0)
     trial = breaker.enter()
     assert trial == Pass(trial=True)
     assert breaker.enter() is None and breaker.state == "half_open"  # one trial at a time
@@ -236,7 +236,7 @@ class BreakerModel(RuleBasedStateMachine):
     def says_what_it_does(self) -> None:
         for breaker in self.owners:
             refuses = self.is_open and self.clock.now < self.until
-            assert breaker.refuses == refuses
+            assert breaker.refuses() == refuses
             assert breaker.state in ("closed" if not self.is_open else "open", "half_open")
             assert (breaker.state == "closed") == (not self.is_open)
             assert 0 <= breaker.left_s <= 10
