@@ -184,8 +184,7 @@ class ChromaFiles(ChromaServer):
         from chromadb import errors as theirs
 
         said = f"Chroma failed: {type(error).__name__}: {error}"
-        lost = isinstance(error, theirs.NotFoundError | theirs.InvalidDimensionException | theirs.InvalidArgumentError)
-        return CollectionLost(said) if lost else VectorsAway(said)
+        return CollectionLost(said) if isinstance(error, theirs.NotFoundError) else VectorsAway(said)
 
 
 @contextmanager

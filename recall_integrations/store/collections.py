@@ -158,7 +158,8 @@ class Collections:
     @property
     def index(self) -> Collections:
         """What finds neighbours. Files are checked first: damage shows before it is asked how far they reach."""
-        self._look()
+        if self._unseen:
+            self._look()
         return self
 
     def health(self) -> tuple[Health, ...]:
@@ -242,6 +243,7 @@ class Collections:
             problem = self._files.problem(max(home.until for home in found.values()))
             if problem:
                 self._begin_anew(problem, self._files.path)
+                return
             self._busy = bool(left) or any(self._urgent(scope_id, home) for scope_id, home in found.items())
         if self._busy:
             self.filling.wake(urgent=True)
@@ -256,9 +258,9 @@ class Collections:
     def _look(self) -> None:
         """Open the files and compare them with the record, once; leave damaged ones."""
         files = self._files
-        if files is None or not self._unseen:
-            return
         with self._looking:
+            if files is None or not self._unseen:
+                return
             if self._closed:
                 raise IndexUnavailable("The semantic index is closed.")
             path = files.path
@@ -297,8 +299,9 @@ class Collections:
         if self._files is None:
             self.server.close()
         elif ended:
-            opened = self._files.opened
-            self._files.close()
+            with self._looking:
+                opened = self._files.opened
+                self._files.close()
             if opened and sealed:
                 self._files.seal()
 
@@ -363,13 +366,13 @@ class Collections:
         s, most, now = schema.scopes.c, self._scan_max(), time.monotonic()
         with self._lock:
             touched, self._touched = self._touched, set()
-        wanted = select(s.scope_id, s.memories, s.vector_home).where((s.memories > most) | (s.vector_home != NO_HOME))
+        large = select(s.scope_id, s.memories, s.vector_home).where((s.memories > most) | (s.vector_home != NO_HOME))
         if not shrunk and now < self._all_at and len(touched) <= schema.SQL_VARIABLES:
-            wanted = wanted.where(s.scope_id.in_(sorted(touched)))
+            large = large.where(s.scope_id.in_(sorted(touched)))
         else:
             self._all_at = now + ALL_S
         with self._engine.connect() as connection:
-            rows = connection.execute(wanted).all()
+            rows = connection.execute(large).all()
         self._busy = self._busy or bool(rows)
         try:
             kind = self._fingerprint() if rows else ""
@@ -667,20 +670,14 @@ class Collections:
                 self._note(f"{told(e)} Collections are filled when it is back.")
 
     def _fill_all(self, progress: Progress | None) -> None:
-        """Give all collections what they lack, in the thread of the caller."""
+        """Give all collections what they lack, in the thread of the caller, whoever wants that of its own to stop."""
         lacking, done = self.lacking(), 0
         total = sum(lacking.values())
         for scope_id in lacking:
-            while (given := self._give(scope_id)) is not None:
+            while (given := self._advance(scope_id, self._home(scope_id), whole=True)) is not None:
                 done += given
                 if progress is not None:
                     progress(SEMANTIC, min(done, total), total)
-
-    def _give(self, scope_id: int) -> int | None:
-        """Give the collection of a scope its next slice, whoever wants the thread to stop."""
-        with self._engine.connect() as connection:
-            home = self._noted(connection)[scope_id]
-        return self._advance(scope_id, home, whole=True)
 
     def _leave_all(self) -> bool:
         """Give every collection another name, and leave files for an empty directory; say whether there was any."""

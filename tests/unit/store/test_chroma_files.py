@@ -101,7 +101,7 @@ def test_only_a_failure_of_chroma_is_told_as_one(index: ChromaFiles) -> None:
     index._client = None
 
 
-def test_what_is_no_directory_is_damage_and_another_width_is_no_collection_of_ours(
+def test_what_is_no_directory_is_damage_and_another_width_an_error(
     index: ChromaFiles, store: MemoryStore, tmp_path: Path
 ) -> None:
     (tmp_path / "files").mkdir()
@@ -110,5 +110,5 @@ def test_what_is_no_directory_is_damage_and_another_width_is_no_collection_of_ou
         index.check()
     index.empty()
     put(index, HOME, [1], [1.0, 0.0, 0.0, 0.0])
-    with pytest.raises(CollectionLost):
+    with pytest.raises(IndexUnavailable):
         index.nearest(HOME, np.ones(7, dtype=np.float32), 1)

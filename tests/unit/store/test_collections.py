@@ -14,8 +14,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
+from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import chroma_files, collections, filling, journal
@@ -227,7 +229,7 @@ def test_a_collection_that_nobody_needs_is_removed_beside_others(open_store: Ope
     store.close()
     store = open_store(config=config(20, cache_mb=0))
     assert store.indexes.home_of(number(store, SMALL)) and not store.indexes.home_of(number(store))
-    assert left not in in_collections.nums(store)
+    assert store.indexes.settle(60) and left not in in_collections.nums(store)
     agrees(store, SMALL)
     assert store.stats()["notices"] == []
 
@@ -341,6 +343,22 @@ def test_damage_that_shows_in_a_recall_is_scanned_around(
     assert store.indexes.settle(60)
     agrees(store)
     assert [p.name for p in store.path.glob("semantic*")] == ["semantic.1"]
+
+
+@pytest.mark.parametrize("home", ["scope-1", "0123456789ab.1.00000000.abcdef"])
+def test_collections_of_an_earlier_version_or_of_a_server_are_filled_anew(open_store: OpenStore, home: str) -> None:
+    store = open_store(config=TEN)
+    put(store, 0, 40)
+    assert store.indexes.settle(60)
+    with store.engine.begin() as connection:
+        connection.execute(update(schema.scopes).values(vector_home=home))
+    store.close()
+    store = open_store(config=TEN)
+    finds(store, range(0, 40, 9))
+    assert store.indexes.settle(60)
+    agrees(store)
+    assert store.indexes.home_of(number(store)) != home and len(in_collections.nums(store)) == 1
+    assert ["earlier version" in said for said in store.stats()["notices"]] == [True] * (home == "scope-1")
 
 
 # -- the journal -------------------------------------------------------------------------------------------------------
