@@ -234,6 +234,7 @@ class Collections:
         self._review(shrunk=True)
         with self._engine.connect() as connection:
             found, left = self._noted(connection), homes.left(connection, files=not self.shared)
+            dropped = pruned_upto(connection)
         if self._files is None:
             self._busy = bool(not self._swept or found or left)
         elif not found:
@@ -244,16 +245,15 @@ class Collections:
             if problem:
                 self._begin_anew(problem, self._files.path)
                 return
-            self._busy = bool(left) or any(self._urgent(scope_id, home) for scope_id, home in found.items())
+            self._busy = bool(left) or any(self._urgent(i, home, dropped) for i, home in found.items())
         if self._busy:
             self.filling.wake(urgent=True)
 
-    def _urgent(self, scope_id: int, home: Home) -> bool:
+    def _urgent(self, scope_id: int, home: Home, dropped: int) -> bool:
         """Say whether a collection lacks so much, or may hold removed vectors, so that Chroma is loaded for it."""
         part = next_slice(self._engine, scope_id, home.until, SLICE)
-        with self._engine.connect() as connection:
-            lost = 0 < home.until < pruned_upto(connection)
-        return lost or (part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE))
+        much = part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE)
+        return much or 0 < home.until < dropped
 
     def _look(self) -> None:
         """Open the files and compare them with the record, once; leave damaged ones."""
