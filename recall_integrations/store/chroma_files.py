@@ -164,6 +164,7 @@ class ChromaFiles(ChromaServer):
             except failures() as e:
                 problem = f"Chroma failed: {type(e).__name__}: {e}"
                 if fresh:  # no damage is the cause
+                    index_files.remove_path(path)
                     raise VectorsAway(problem) from e
             if problem is not None:
                 raise CollectionLost(f"The semantic index is damaged: {problem}.")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations.errors import IndexUnavailable, VectorsAway
 from recall_integrations.indexes.vectors import CollectionLost
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.memory_store import MemoryStore
@@ -99,6 +99,21 @@ def test_only_a_failure_of_chroma_is_told_as_one(index: ChromaFiles) -> None:
     with pytest.raises(KeyboardInterrupt):
         index.homes()
     index._client = None
+
+
+def test_an_empty_directory_that_cannot_be_opened_is_no_damage(
+    index: ChromaFiles, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError("disk full")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("chromadb.config.System.start", full)
+        for _ in range(2):
+            with pytest.raises(VectorsAway, match="disk full"):
+                index.check()
+            assert not index.path.exists()
+    index.check()
 
 
 def test_what_is_no_directory_is_damage_and_another_width_an_error(
