@@ -455,7 +455,7 @@ def test_until_its_index_is_there_a_scope_answers_as_without(
 
 @pytest.mark.parametrize(
     ("ends", "at", "again"),
-    [("load", 4, 86), ("note", 1, 86), ("index", 1, 0), ("_reach", 1, 0)],
+    [("load", 2, 86), ("note", 1, 86), ("index", 1, 0), ("_reach", 1, 0)],
     ids=[
         "in its second slice",
         "when a slice was noted",
