@@ -66,10 +66,6 @@ class ChromaFiles(ChromaServer):
             foreign = journal.foreign(connection, reached, journal.noted_point(path))
         return "" if foreign is None else f"The semantic index is of another history: {foreign}."
 
-    def trust(self) -> None:
-        """Note that opening the files has not ended the process."""
-        index_files.mark_trying(self.path, False)
-
     def empty(self) -> None:
         """Leave the directory, if it is there, for one of the next epoch."""
         self._let_go()
@@ -169,7 +165,7 @@ class ChromaFiles(ChromaServer):
             if problem is not None:
                 raise CollectionLost(f"The semantic index is damaged: {problem}.")
             if fresh:
-                self.trust()
+                index_files.mark_trying(path, False)
             return self._client
 
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:

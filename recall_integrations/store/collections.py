@@ -41,20 +41,19 @@ from recall_integrations.indexes.vectors import (
     CollectionLost,
     CollectionServer,
     CollectionStrange,
-    Seen,
     VectorsOver,
-    finds_itself,
 )
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
-from recall_integrations.store import homes, journal
+from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.chroma_files import ChromaFiles
+from recall_integrations.store.collection_checks import Checks
 from recall_integrations.store.directory import Held
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.homes import NOTHING, Home
 from recall_integrations.store.journal import SEMANTIC, Point
-from recall_integrations.store.slices import Slice, count_after, next_slice, wanted
+from recall_integrations.store.slices import Slice, count_after, next_slice
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors
@@ -74,7 +73,6 @@ POLL_S = 0.05  # of who waits until all is filled
 LEASE_S = 5.0  # until it is looked whether another node still fills
 OVER_S = 3_600.0  # for which a collection is left as it is, since the server refused a request as too large
 ALL_S = 60.0  # between two looks at all scopes; written ones are looked at at once
-SAMPLES = 16  # vectors that a collection has to find, but for an eighth: HNSW misses some
 BEHIND = "What collections lack is scanned meanwhile, and brought there when it is back."
 ANEW = "It is rebuilt from the store."
 LEFT = "What the collection lacks is scanned meanwhile. That is tried again in an hour, or when the store is opened."
@@ -114,8 +112,8 @@ class Collections:
         self._unseen = not self.shared  # whether files are still to be checked
         self._known: dict[int, tuple[Home, float]] = {}  # with the time of reading, in monotonic seconds
         self._forgotten = 0  # how often one of them was dropped
-        self._proven: set[str] = set()  # collections checked since the server was last away
-        self._checked: set[str] = set()  # the same, by the filling process
+        self._checks = Checks(self._engine, server)
+        self._checked: set[str] = set()  # collections compared by the filling process, since the server was last away
         self._lost: dict[str, str] = {}  # collections that cannot be used, and why
         self._over: dict[str, Over] = {}  # collections that are left as they are for a while
         self._told_over: set[str] = set()  # their names and messages that were reported
@@ -145,22 +143,15 @@ class Collections:
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         end = time.monotonic() + seconds
         try:
-            if home not in self._proven:
-                self._prove(home, self.server.look(home, seconds))
+            if home not in self._checks.proven:
+                self._checks.prove(home, self.server.look(home, seconds))
             return self.server.nearest(home, vector, limit, seconds=end - time.monotonic())
         except CollectionLost as e:
             self._lose(home, str(e))
             raise
         except (VectorsAway, VectorsRefused):
-            self._proven.clear()  # the server may come back with another disk
+            self._checks.proven.clear()  # the server may come back with another disk
             raise
-
-    @property
-    def index(self) -> Collections:
-        """What finds neighbours. Files are checked first: damage shows before it is asked how far they reach."""
-        if self._unseen:
-            self._look()
-        return self
 
     def health(self) -> tuple[Health, ...]:
         """Return the health of the server; nothing if there is none, or it was never asked."""
@@ -202,24 +193,11 @@ class Collections:
         self._forgotten += 1
         self._known.pop(scope_id, None)
 
-    def _prove(self, home: str, seen: Seen, until: int | None = None) -> None:
-        """Check that a collection is the one of the record."""
-        with self._engine.connect() as connection:
-            if until is None:
-                noted = select(schema.scopes.c.vector_until).where(schema.scopes.c.vector_home == home)
-                until = int(connection.execute(noted).scalar() or 0)
-            problem = journal.foreign(connection, until, Point(seen.seq, seen.digest))
-        if problem:
-            raise CollectionStrange(f"The collection {home} is of another history: {problem}.")
-        if until and seen.dimension is None:
-            raise CollectionLost(f"The collection {home} is empty.")
-        self._proven.add(home)
-
     def _lose(self, home: str, why: str) -> None:
         self._lost[home] = why
         self._over.pop(home, None)
         self._forget(homes.scope_of(home))
-        self._proven.discard(home)
+        self._checks.proven.discard(home)
         self._checked.discard(home)
         self._busy = True
         self.filling.wake(urgent=True)
@@ -255,8 +233,10 @@ class Collections:
         much = part is not None and (not part.after or bool(part.gone) or len(part.nums) == SLICE)
         return much or 0 < home.until < dropped
 
-    def _look(self) -> None:
-        """Open the files and compare them with the record, once; leave damaged ones."""
+    def look(self) -> None:
+        """Open files and compare them with the record, once; leave damaged ones."""
+        if not self._unseen:
+            return
         files = self._files
         with self._looking:
             if files is None or not self._unseen:
@@ -270,8 +250,8 @@ class Collections:
                 files.check()
                 for scope_id, home in sorted(found.items()):
                     if home.until:
-                        self._check(scope_id, home)
-                files.trust()
+                        self._checks.compare(scope_id, home)
+                index_files.mark_trying(path, False)
                 self._unseen = False
                 return
             except (IndexUnavailable, OSError) as e:
@@ -416,7 +396,7 @@ class Collections:
                 return self._done()  # the filling process checks them
             self.filling.wake(after=LEASE_S * random.uniform(0.5, 1.5))
             return False
-        self._look()
+        self.look()
         self._sweep()
         self._remove_left()
         with self._engine.connect() as connection:
@@ -454,10 +434,8 @@ class Collections:
             if home.name in self._lost:
                 raise CollectionLost(self._lost[home.name])
             if home.until and home.name not in self._checked:
-                if self._check(scope_id, home):
-                    self._clean(scope_id, home)
-                    return True
-                self._checked.add(home.name)
+                self._compare(scope_id, home)
+                return True
             return self._advance(scope_id, home) is not None
         except CollectionLost as e:
             if path is not None:
@@ -497,7 +475,9 @@ class Collections:
         """Give a slice to the server; say whether it has all of it."""
         server, store = self.server, homes.store_part(home.name)
         if part.after:
-            self._prove(home.name, server.look(home.name), part.after)  # a copy of this store may have written to it
+            self._checks.prove(
+                home.name, server.look(home.name), part.after
+            )  # a copy of this store may have written to it
         else:
             server.drop(home.name)  # rest of an interrupted slice; some memories may be removed by now
             server.make(home.name, store)
@@ -521,7 +501,7 @@ class Collections:
             connection.execute(reached.where(s.c.vector_until == home.until).values(vector_until=upto))
         self._forget(scope_id)
         self._checked.add(home.name)
-        self._proven.add(home.name)
+        self._checks.proven.add(home.name)
 
     def _load(self, scope_id: int, home: Home, loading: PgVectors, *, whole: bool) -> int | None:
         """Give a new collection its next slice, or, where it has all, build the index; from then on it is used."""
@@ -534,72 +514,29 @@ class Collections:
                 return len(part.nums)
             if not there.upto:
                 return None
-            self._prove(home.name, self.server.look(home.name), there.upto)
-            self._take_out(scope_id, home.name, there.upto)  # the journal may have been cut while it was loaded
+            self._checks.prove(home.name, self.server.look(home.name), there.upto)
+            self._checks.take_out(scope_id, home.name, there.upto)  # the journal may have been cut while it was loaded
             loading.index(home.name, lambda: self._closed or (self.filling.halted and not whole))
         with self._engine.connect() as connection:
             lost = pruned_upto(connection) > there.upto
         if lost:
-            self._take_out(scope_id, home.name, there.upto)
+            self._checks.take_out(scope_id, home.name, there.upto)
         self._reach(scope_id, home, there.upto)
         return 0
 
-    def _check(self, scope_id: int, home: Home) -> bool:
-        """Compare a collection with the record: history, length, numbers, and a search for its own vectors; say whether
-        it may hold what the record has no more."""
-        seen = self.server.look(home.name)
-        self._prove(home.name, seen)
-        count, sample = wanted(self._engine, scope_id, home.until, SAMPLES)
+    def _compare(self, scope_id: int, home: Home) -> None:
+        """Check a collection, remove what the record has no more, and note that no removal before is to be read."""
+        more = self._checks.compare(scope_id, home)
         with self._engine.connect() as connection:
-            lost = pruned_upto(connection) > home.until
-        found, missed = self.server.count(home.name), 0
-        if found < count:
-            raise CollectionLost(f"The collection {home.name} holds {found:,} vectors, the store {count:,}.")
-        for vector in sample:
-            if seen.dimension != len(vector):
-                raise CollectionLost(
-                    f"The collection {home.name} holds vectors of {seen.dimension} numbers, the store of {len(vector)}."
-                )
-            _, cosines = self._asked_itself(home.name, vector)
-            missed += not finds_itself(cosines)
-        if missed > len(sample) // 8:
-            raise CollectionLost(f"The collection {home.name} does not find {missed} of {len(sample)} of its vectors.")
-        return lost or found > count
-
-    def _asked_itself(self, home: str, vector: NDArray[np.float32]) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Search in a collection; one that fails on a server that works is damaged."""
-        try:
-            return self.server.nearest(home, vector, 1)
-        except VectorsAway as e:
-            try:
-                self.server.check()
-            except (VectorsAway, VectorsRefused):
-                raise e from None
-            raise CollectionLost(f"The collection {home} cannot be asked: {e}") from e
-
-    def _clean(self, scope_id: int, home: Home) -> None:
-        """Remove what the record has no more, and note that no removal before is to be read in the journal."""
-        with self._engine.connect() as connection:
-            cursor = journal.cursors(connection).get(SEMANTIC, 0)
-            upto, mark = min(pruned_upto(connection), cursor), journal.point(connection, cursor)
-        self._take_out(scope_id, home.name, home.until)
+            dropped, cursor = pruned_upto(connection), journal.cursors(connection).get(SEMANTIC, 0)
+            mark = journal.point(connection, cursor)
+        if more or dropped > home.until:
+            self._checks.take_out(scope_id, home.name, home.until)
+        upto = min(dropped, cursor)
         if mark is not None and upto > home.until and next_slice(self._engine, scope_id, home.until, 1) is None:
             self.server.mark(home.name, homes.store_part(home.name), mark.seq, mark.digest)
             self._reach(scope_id, home, upto)
         self._checked.add(home.name)
-
-    def _take_out(self, scope_id: int, home: str, until: int) -> None:
-        """Remove vectors that the record does not have any more, also where the journal does not tell of that."""
-        held, v = self.server.nums(home), schema.vectors.c
-        with self._engine.connect() as connection:
-            found = connection.execute(select(v.num).where(v.scope_id == scope_id)).scalars().all()
-        standing = np.asarray(found, dtype=np.int64)
-        lacks = len(np.setdiff1d(standing[standing <= until], held))
-        if lacks:
-            raise CollectionLost(f"The collection {home} lacks {lacks:,} vectors.")
-        gone = np.setdiff1d(held, standing)
-        if len(gone):
-            self.server.apply(home, [], np.empty((0, 1), dtype=np.float32), gone.tolist())
 
     def _sweep(self) -> None:
         """Remove collections that no scope names, once: those left while the store was open without the server."""
@@ -685,7 +622,7 @@ class Collections:
             found = self._noted(connection)
         for scope_id, home in sorted(found.items()):
             self._rehouse(scope_id, home.name, leave=self.shared)
-        self._proven.clear()
+        self._checks.proven.clear()
         self._checked.clear()
         if self._files is not None and self._mine:
             self._files.empty()

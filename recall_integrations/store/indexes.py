@@ -170,8 +170,9 @@ class Indexes:
 
     @property
     def neighbours(self) -> Collections:
-        """The collections of large scopes, which find neighbours; files are checked on first use."""
-        return self.collections.index
+        """The collections of large scopes. Files are checked first: damage shows before how far they reach is asked."""
+        self.collections.look()
+        return self.collections
 
     def _just_moved(self) -> bool:
         """Say whether the rows were brought here from another place (`store/moving.py`), and none was written since."""
