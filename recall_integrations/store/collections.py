@@ -114,7 +114,7 @@ class Collections:
         self._forgotten = 0  # how often one of them was dropped
         self._checks = Checks(self._engine, server)
         self._checked: set[str] = set()  # collections compared by the filling process, since the server was last away
-        self._lost: dict[str, str] = {}  # collections that cannot be used, and why
+        self._lost: dict[str, CollectionLost] = {}  # collections that cannot be used, and why
         self._over: dict[str, Over] = {}  # collections that are left as they are for a while
         self._told_over: set[str] = set()  # their names and messages that were reported
         self._touched: set[int] = set()
@@ -147,7 +147,7 @@ class Collections:
                 self._checks.prove(home, self.server.look(home, seconds))
             return self.server.nearest(home, vector, limit, seconds=end - time.monotonic())
         except CollectionLost as e:
-            self._lose(home, str(e))
+            self._lose(home, e)
             raise
         except (VectorsAway, VectorsRefused):
             self._checks.proven.clear()  # the server may come back with another disk
@@ -193,7 +193,7 @@ class Collections:
         self._forgotten += 1
         self._known.pop(scope_id, None)
 
-    def _lose(self, home: str, why: str) -> None:
+    def _lose(self, home: str, why: CollectionLost) -> None:
         self._lost[home] = why
         self._over.pop(home, None)
         self._forget(homes.scope_of(home))
@@ -432,7 +432,7 @@ class Collections:
         path = None if self._files is None else self._files.path
         try:
             if home.name in self._lost:
-                raise CollectionLost(self._lost[home.name])
+                raise self._lost[home.name]
             if home.until and home.name not in self._checked:
                 self._compare(scope_id, home)
                 return True

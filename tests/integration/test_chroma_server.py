@@ -402,6 +402,23 @@ def test_a_collection_that_is_not_what_it_was_is_made_anew(shared: Chroma, tmp_p
         assert kept == (breaks is another_history), "what may be another store's is left alone"
 
 
+def test_a_recall_that_meets_another_history_first_leaves_it_alone_too(
+    shared: Chroma, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore.open(tmp_path / "s", config=config(shared.address)) as store:
+        put(store, 0, 40)
+        agrees(shared, store)
+        before = home(store)
+        another_history(shared, store)
+    with monkeypatch.context() as patched:
+        patched.setattr(filling.Filling, "halted", property(lambda _: True))  # the thread does not begin
+        store = MemoryStore.open(tmp_path / "s", config=config(shared.address))
+        finds(store, 7, away=True)
+    with closing(store):
+        agrees(shared, store)
+        assert home(store) != before and home_name(before) in on(shared)
+
+
 def finds_in_the_end(store: MemoryStore, i: int) -> None:
     until(lambda: [hit.memory.id for hit in asked(store, i).hits[:1]] == [f"m{i}"] and not asked(store, i).degraded)
 
