@@ -1,20 +1,28 @@
-"""What Chroma's collections in a directory hold."""
+"""What the collections of a store hold: Chroma's in its directory are opened and checked first."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.vectors import SemanticIndex, home_name
+from recall_integrations.store.memory_store import MemoryStore
 
 
-def nums(index: SemanticIndex) -> dict[str, NDArray[np.int64]]:
-    """The numbers in each collection, rising, by the name that `home_name` gave it."""
-    ids = {one.name: one.get(include=[])["ids"] for one in index._open().list_collections()}
-    return {name: np.sort(np.asarray([int(i) for i in found], dtype=np.int64)) for name, found in ids.items()}
+def nums(store: MemoryStore) -> dict[str, NDArray[np.int64]]:
+    """The numbers in each collection, rising, by its name."""
+    server = store.indexes.neighbours.server
+    return {home: server.nums(home) for home in server.homes()}
 
 
-def vectors(index: SemanticIndex, home: str) -> dict[int, NDArray[np.float32]]:
+def count(store: MemoryStore) -> int:
+    """How many vectors are in all of them."""
+    return sum(map(len, nums(store).values()))
+
+
+def vectors(store: MemoryStore, home: str) -> dict[int, NDArray[np.float32]]:
     """All vectors of a collection by number, whether a search reaches them or not."""
-    found = index._open().get_collection(home_name(home), embedding_function=None).get(include=["embeddings"])
+    server: Any = store.indexes.neighbours.server
+    found = server._collection(home).get(include=["embeddings"])
     return dict(zip(map(int, found["ids"]), np.asarray(found["embeddings"], dtype=np.float32), strict=True))

@@ -17,7 +17,7 @@ from recall_integrations.types.roles import role_of
 EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 _TICK = timedelta(microseconds=1)
 _FIRST = (datetime.min.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
-_LAST = (datetime.max.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
+LAST = (datetime.max.replace(tzinfo=timezone.utc) - EPOCH) // _TICK
 
 
 def to_micros(moment: datetime) -> int:
@@ -25,12 +25,12 @@ def to_micros(moment: datetime) -> int:
 
     A time that has no year in UTC (year 1 east of Greenwich, year 9999 west of it) becomes the nearest that has.
     """
-    return min(max((moment - EPOCH) // _TICK, _FIRST), _LAST)
+    return min(max((moment - EPOCH) // _TICK, _FIRST), LAST)
 
 
 def from_micros(value: int) -> datetime:
-    """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`; the nearest there is."""
-    return EPOCH + min(max(value, _FIRST), _LAST) * _TICK
+    """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`."""
+    return EPOCH + value * _TICK
 
 
 def to_row(

@@ -1,4 +1,4 @@
-"""Nearest neighbours of large scopes on a Chroma server, which may be away.
+"""Nearest neighbours of large scopes in Chroma, and on a Chroma server, which may be away.
 
 The metadata of a collection names the store that made it, and the point of the journal beyond which it holds nothing.
 """
@@ -9,8 +9,10 @@ import json
 import math
 import os
 import re
-from collections.abc import Callable, Sequence
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import numpy as np
@@ -69,15 +71,15 @@ STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the met
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
 
 
-class VectorServer(CollectionServer):
-    """Chroma behind HTTP. Threads share it; chromadb is loaded at the first request."""
+class ChromaServer(CollectionServer):
+    """Chroma, wherever it is. Threads share it; chromadb is loaded at the first request."""
 
-    def __init__(self, settings: VectorsConfig, *, failures_max: int = 3) -> None:
-        called = f"The Chroma server {settings.address}"  # which has no token in it
-        super().__init__(settings.address, called, limit_s=settings.timeout_ms / 1e3, failures_max=failures_max)
-        self._settings = settings
-        self._headers = _headers(settings)
-        self.at_once, self._results = settings.batch, settings.results
+    hnsw: Mapping[str, object] = HNSW
+    batch, results = 1_000, 10_000  # most vectors of a request, most neighbours or numbers of an answer
+    where: Mapping[str, str] = MappingProxyType({})  # the tenant and the database, unless they are Chroma's own
+
+    def __init__(self, name: str, called: str, *, limit_s: float, failures_max: int) -> None:
+        super().__init__(name, called, limit_s=limit_s, failures_max=failures_max)
         self._client: Any = None
         self._collections: dict[str, Any] = {}
 
@@ -87,6 +89,105 @@ class VectorServer(CollectionServer):
     @property
     def opened(self) -> bool:
         return self._client is not None
+
+    # -- collections -----------------------------------------------------------------------------------------------
+
+    def make(self, home: str, store: str) -> None:
+        model = self._asked(
+            lambda client: client.create_collection(
+                name=home_name(home),
+                configuration={"hnsw": dict(self.hnsw)},
+                metadata={STORE: store},
+                get_or_create=True,
+                **self.where,
+            )
+        )
+        self._keep(home, model)
+
+    def look(self, home: str, seconds: float = math.inf) -> Seen:
+        model = self._asked(lambda client: client.get_collection(name=home_name(home), **self.where), seconds)
+        self._keep(home, model)
+        said = model.metadata or {}
+        seq, digest = said.get(SEQ), said.get(DIGEST)
+        return Seen(
+            dimension=model.dimension or None,
+            seq=seq if isinstance(seq, int) else 0,
+            digest=digest if isinstance(digest, str) else "",
+        )
+
+    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
+        collection = self._collection(home)
+        self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
+
+    def drop(self, home: str) -> None:
+        self._collections.pop(home, None)
+        try:
+            self._asked(lambda client: client.delete_collection(home_name(home), **self.where))
+        except CollectionLost:
+            return
+
+    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
+        collection, most = self._collection(home), self.batch
+        for start in range(0, len(deletes), most):
+            ids = [str(n) for n in deletes[start : start + most]]
+            self._asked(partial(_delete, collection, ids))
+        for start in range(0, len(nums), most):
+            ids = [str(n) for n in nums[start : start + most]]
+            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
+
+    def nearest(
+        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
+    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
+        """Return nums and cosines of the approximate nearest neighbours, falling."""
+        collection, most = self._collection(home, seconds), min(max(1, limit), self.results)
+        found = self._asked(
+            lambda _: collection.query(query_embeddings=vector[None], n_results=most, include=["distances"]),
+            seconds,
+        )
+        nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
+        return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
+
+    def count(self, home: str) -> int:
+        collection = self._collection(home)
+        return int(self._asked(lambda _: collection.count()))
+
+    def nums(self, home: str) -> NDArray[np.int64]:
+        collection, ids = self._collection(home), list[str]()
+        while part := self._asked(lambda _: collection.get(include=[], limit=self.results, offset=len(ids))["ids"]):
+            ids.extend(part)
+        return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
+
+    def _keep(self, home: str, model: Any) -> None:
+        from chromadb.api.models.Collection import Collection
+
+        self._collections[home] = Collection(client=self._opened(), model=model, embedding_function=None)
+
+    def _collection(self, home: str, seconds: float = math.inf) -> Any:
+        found = self._collections.get(home)
+        if found is None:
+            self.look(home, seconds)
+            found = self._collections[home]
+        return found
+
+    @abstractmethod
+    def _opened(self) -> Any:
+        """Return Chroma's client, made now if there is none."""
+
+    @abstractmethod
+    def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
+        """Return Chroma's answer, or raise an error of ours."""
+
+
+class VectorServer(ChromaServer):
+    """Chroma behind HTTP."""
+
+    def __init__(self, settings: VectorsConfig, *, failures_max: int = 3) -> None:
+        called = f"The Chroma server {settings.address}"  # which has no token in it
+        super().__init__(settings.address, called, limit_s=settings.timeout_ms / 1e3, failures_max=failures_max)
+        self.hnsw, self.batch, self.results = SERVED_HNSW, settings.batch, settings.results
+        self._settings, self.at_once = settings, settings.batch
+        self._headers = _headers(settings)
+        self.where = {"tenant": settings.tenant, "database": settings.database}
 
     def check(self, seconds: float = math.inf) -> None:
         """Check that the server can be used and takes the token."""
@@ -102,99 +203,12 @@ class VectorServer(CollectionServer):
                 f"{settings.tenant!r}. Make it there, or name another in vectors.database and vectors.tenant."
             ) from e
 
-    # -- collections -----------------------------------------------------------------------------------------------
-
-    def make(self, home: str, store: str) -> None:
-        where = self._where()
-        model = self._asked(
-            lambda client: client.create_collection(
-                name=home_name(home),
-                configuration={"hnsw": SERVED_HNSW},
-                metadata={STORE: store},
-                get_or_create=True,
-                **where,
-            )
-        )
-        self._keep(home, model)
-
-    def look(self, home: str, seconds: float = math.inf) -> Seen:
-        where = self._where()
-        model = self._asked(lambda client: client.get_collection(name=home_name(home), **where), seconds)
-        self._keep(home, model)
-        said = model.metadata or {}
-        seq, digest = said.get(SEQ), said.get(DIGEST)
-        return Seen(
-            dimension=model.dimension or None,
-            seq=seq if isinstance(seq, int) else 0,
-            digest=digest if isinstance(digest, str) else "",
-        )
-
-    def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        collection = self._collection(home)
-        self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
-
-    def drop(self, home: str) -> None:
-        where = self._where()
-        self._collections.pop(home, None)
-        try:
-            self._asked(lambda client: client.delete_collection(home_name(home), **where))
-        except CollectionLost:
-            return
-
-    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        collection, most = self._collection(home), self.at_once
-        for start in range(0, len(deletes), most):
-            ids = [str(n) for n in deletes[start : start + most]]
-            self._asked(partial(_delete, collection, ids))
-        for start in range(0, len(nums), most):
-            ids = [str(n) for n in nums[start : start + most]]
-            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
-
-    def nearest(
-        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling."""
-        collection, most = self._collection(home, seconds), min(max(1, limit), self._results)
-        found = self._asked(
-            lambda _: collection.query(query_embeddings=vector[None], n_results=most, include=["distances"]),
-            seconds,
-        )
-        nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
-        return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
-
-    def count(self, home: str) -> int:
-        collection = self._collection(home)
-        return int(self._asked(lambda _: collection.count()))
-
-    def nums(self, home: str) -> NDArray[np.int64]:
-        collection, ids = self._collection(home), list[str]()
-        while part := self._asked(lambda _: collection.get(include=[], limit=self._results, offset=len(ids))["ids"]):
-            ids.extend(part)
-        return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
-
     def close(self) -> None:
         with self._lock:
             client, self._client = self._client, None
             self._collections.clear()
         if client is not None:
             client.let_go()
-
-    # -- asking ----------------------------------------------------------------------------------------------------
-
-    def _where(self) -> dict[str, str]:
-        return {"tenant": self._settings.tenant, "database": self._settings.database}
-
-    def _keep(self, home: str, model: Any) -> None:
-        from chromadb.api.models.Collection import Collection
-
-        self._collections[home] = Collection(client=self._opened(), model=model, embedding_function=None)
-
-    def _collection(self, home: str, seconds: float = math.inf) -> Any:
-        found = self._collections.get(home)
-        if found is None:
-            self.look(home, seconds)
-            found = self._collections[home]
-        return found
 
     def _opened(self) -> Any:
         with self._lock:

@@ -1,4 +1,4 @@
-"""Nearest neighbours of large scopes: the protocol of servers, requests to them, and Chroma in a directory.
+"""Nearest neighbours of large scopes: the protocol of servers, and requests to them.
 
 Scopes up to `exact_max` memories are scanned exactly and are not in it.
 """
@@ -10,16 +10,15 @@ import struct
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
@@ -30,10 +29,9 @@ if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors
 
 NO_HOME = ""  # of a scope that has no collection
-_PREFIX = "recall-"
+PREFIX = "recall-"
 FETCH_MAX = 2_000  # neighbours asked of HNSW at most
 OVERFETCH = 3.0  # HNSW is asked for this many times the limit, divided by the filter's selectivity
-BATCH = 1_000
 SELF_COSINE = 0.98  # float16 and HNSW cost little; what is found below is another memory
 _HNSW_VERSION, _HNSW_HEADER = 1, 100  # of the files that Chroma 1.x writes; bytes
 
@@ -66,108 +64,6 @@ class Neighbours(Protocol):
         """Return nums and cosines of the approximate nearest neighbours, falling."""
 
 
-class SemanticIndex:
-    """Chroma in a directory, opened on first use."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._lock = threading.RLock()
-        self._client: Any = None
-        park_in_children(self)
-        self._collections: dict[str, Any] = {}
-
-    def park(self) -> list[object]:
-        """Return Chroma's client, to be kept unused in a forked child."""
-        return [] if self._client is None else [self._client]
-
-    @property
-    def opened(self) -> bool:
-        """True once Chroma has been loaded."""
-        return self._client is not None
-
-    def _open(self) -> Any:
-        with self._lock:
-            if self._client is None:
-                import chromadb
-                from chromadb.config import Settings
-
-                settings = Settings(anonymized_telemetry=False, allow_reset=False)
-                _guarded(lambda: make_directory(self._path))
-                self._client = _guarded(lambda: chromadb.PersistentClient(path=str(self._path), settings=settings))
-            return self._client
-
-    def _collection(self, home: str) -> Any:
-        known = self._collections.get(home)  # without the lock: who asks does not wait for who fills
-        if known is not None:
-            return known
-        with self._lock:
-            found = self._collections.get(home)
-            if found is None:
-                client = self._open()
-                found = self._collections[home] = _guarded(
-                    lambda: client.get_or_create_collection(
-                        home_name(home), embedding_function=None, configuration={"hnsw": HNSW}
-                    )
-                )
-            return found
-
-    def apply(self, home: str, nums: Sequence[int], vectors: NDArray[np.float32], deletes: Sequence[int]) -> None:
-        """Remove `deletes` from and add `nums` with their `(n, d)` vectors to a collection."""
-        if not len(nums) and not len(deletes):
-            return
-        collection = self._collection(home)
-        with self._lock:
-            for start in range(0, len(deletes), BATCH):
-                ids = [str(n) for n in deletes[start : start + BATCH]]
-                _guarded(lambda ids=ids: collection.delete(ids=ids))
-            for start in range(0, len(nums), BATCH):
-                part = slice(start, start + BATCH)
-                ids = [str(n) for n in nums[part]]
-                _guarded(lambda ids=ids, part=part: collection.upsert(ids=ids, embeddings=vectors[part]))
-
-    def nearest(
-        self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
-    ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return nums and cosines of the approximate nearest neighbours, falling; `seconds` is ignored."""
-        collection = self._collection(home)
-        found = _guarded(
-            lambda: collection.query(query_embeddings=vector[None, :], n_results=max(1, limit), include=["distances"])
-        )
-        nums = np.asarray([int(i) for i in found["ids"][0]], dtype=np.int64)
-        return nums, 1.0 - np.asarray(found["distances"][0], dtype=np.float32)
-
-    def count(self) -> int:
-        """Count the vectors in all collections."""
-        client = self._open()
-        return sum(int(_guarded(c.count)) for c in _guarded(client.list_collections))
-
-    def keep(self, homes: Collection[str]) -> None:
-        """Remove all collections but these."""
-        names = {home_name(home) for home in homes}
-        with self._lock:
-            client = self._open()
-            for collection in _guarded(client.list_collections):
-                if collection.name not in names:
-                    self._collections.pop(collection.name.removeprefix(_PREFIX), None)
-                    _guarded(lambda name=collection.name: client.delete_collection(name))
-
-    def drop(self, home: str) -> None:
-        """Remove a collection, if it is there."""
-        with self._lock:
-            client = self._open()
-            if any(c.name == home_name(home) for c in _guarded(client.list_collections)):
-                self._collections.pop(home, None)
-                _guarded(lambda: client.delete_collection(home_name(home)))
-
-    def close(self) -> None:
-        """Release Chroma's files."""
-        with self._lock:
-            client, self._client = self._client, None
-            self._collections.clear()
-            if client is not None and hasattr(client, "close"):
-                _guarded(client.close)
-
-
 def finds_itself(cosines: NDArray[np.float32]) -> bool:
     """Say whether a search for a collection's own vector has found it, given the cosines of what it found."""
     return bool(len(cosines)) and float(cosines.max()) >= SELF_COSINE
@@ -175,7 +71,7 @@ def finds_itself(cosines: NDArray[np.float32]) -> bool:
 
 def home_name(home: str) -> str:
     """Return Chroma's name of a collection."""
-    return f"{_PREFIX}{home}"
+    return f"{PREFIX}{home}"
 
 
 def torn(path: Path) -> str | None:
@@ -198,18 +94,6 @@ def torn(path: Path) -> str | None:
         if sizes["data_level0.bin"] < count * width or sizes["length.bin"] < 4 * count:
             return "its HNSW files are shorter than they should be"
     return None
-
-
-def _guarded(call: Any) -> Any:
-    try:
-        return call()
-    except Exception as e:
-        raise IndexUnavailable(f"Chroma failed: {type(e).__name__}: {e}") from e
-    except BaseException as e:
-        # A panic in Chroma's Rust core derives from BaseException; an interrupt must stay one.
-        if type(e).__name__ != "PanicException":
-            raise
-        raise IndexUnavailable(f"Chroma's core panicked: {e}") from e
 
 
 T = TypeVar("T")
@@ -248,7 +132,7 @@ class Loaded:
 
 
 class CollectionServer(ABC):
-    """A server of collections of numbers and vectors outside this process: a Chroma server, or pgvector.
+    """A server of collections of numbers and vectors: a Chroma server, pgvector, or Chroma in a directory.
 
     Requests are counted, timed, and not made while the server is left alone. Threads share it. Every method but those
     of its state may raise `VectorsAway` (not now), `VectorsRefused` (not until somebody does something about it) and

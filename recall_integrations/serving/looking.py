@@ -19,7 +19,7 @@ from recall_integrations.delivery.as_data import explanation_data
 from recall_integrations.delivery.highlights import marks
 from recall_integrations.errors import NotFound
 from recall_integrations.indexes.scope_view import Rows, ScopeView, of_types
-from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.indexes.times import LAST, from_micros, to_micros
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import WEIGHTS
@@ -180,13 +180,18 @@ def timeline(
         listed = _read(store, view, rows[order], door)
         return {
             "total": len(rows),
-            "start": from_micros(low).isoformat(),
-            "end": from_micros(high).isoformat(),
+            "start": _written(low),
+            "end": _written(high),
             "buckets": _buckets(view, rows, low, max(high, low + 1)),
             "memories": [_short(memory) for memory in listed],
             "types": [kind.value for kind in MemoryType if len(rows) and bool(of_types(view, (kind,), rows).any())],
             "actors": [] if door.blocked else [door.text(name) for name in _actors(view)],
         }
+
+
+def _written(micros: int) -> str:
+    """Write a time; one behind the last that there is, as that."""
+    return from_micros(min(micros, LAST)).isoformat()
 
 
 def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str, Any]]:
@@ -198,8 +203,8 @@ def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str,
     }
     return [
         {
-            "start": from_micros(int(edges[i])).isoformat(),
-            "end": from_micros(int(edges[i + 1])).isoformat(),
+            "start": _written(int(edges[i])),
+            "end": _written(int(edges[i + 1])),
             "types": {kind: column[i] for kind, column in counts.items() if column[i]},
         }
         for i in range(BUCKETS)

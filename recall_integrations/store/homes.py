@@ -1,7 +1,7 @@
-"""Names of the collections of large scopes on a server, `<store>.<scope>.<embedding>.<random>`, and those to remove.
+"""Names of the collections of large scopes, `<store>.<scope>.<embedding>.<random>`, and those to remove.
 
 The last part is random: a collection is never filled a second time under the same name, so a process that asks for
-this name knows how it was made. A store in files calls its collections `scope-17`.
+this name knows how it was made. In the name of one in files, `files` stands for the store.
 """
 
 from __future__ import annotations
@@ -18,8 +18,9 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.indexes.vectors import NO_HOME
 
+FILES = "files"
 STORE = "vectors_store"  # key in `meta`: the first part of the names
-LEFT = "vectors_left"  # key in `meta`: collections that the server may still have, and nobody needs any more
+LEFT = "vectors_left"  # key in `meta`: collections that may still be there, and nobody needs any more
 PARTS = 4
 
 
@@ -52,36 +53,45 @@ def kind_of(fingerprint: str) -> str:
     return hashlib.blake2b(fingerprint.encode(), digest_size=4).hexdigest()
 
 
-def served(home: str) -> bool:
-    """Say whether `home` is the name of a collection on a server."""
+def in_form(home: str) -> bool:
+    """Say whether `home` is such a name; earlier versions called collections in files `scope-17`."""
     return home.count(".") == PARTS - 1
 
 
+def in_files(home: str) -> bool:
+    """Say whether a collection is in files, not on a server."""
+    return store_part(home) == FILES
+
+
 def scope_of(home: str) -> int:
-    """Return the scope of a collection on a server."""
+    """Return the scope of a collection."""
     return int(home.split(".")[1])
 
 
 def store_part(home: str) -> str:
-    """Return the store of a collection on a server."""
+    """Return the store of a collection."""
     return home.split(".", maxsplit=1)[0]
 
 
-def fits(home: str, fingerprint: str) -> bool:
-    """Say whether a collection on a server holds vectors of an embedding."""
-    return served(home) and home.split(".")[2] == kind_of(fingerprint)
+def fits(home: str, fingerprint: str, *, files: bool) -> bool:
+    """Say whether a collection is in this place, and holds vectors of an embedding."""
+    return in_form(home) and in_files(home) == files and home.split(".")[2] == kind_of(fingerprint)
 
 
-def noted(connection: Connection, *, on_server: bool = True) -> dict[int, Home]:
-    """Return the collection, on a server or in files, of each scope that has one, whatever it holds."""
+def noted(connection: Connection, *, files: bool) -> dict[int, Home]:
+    """Return the collection, in files or on a server, of each scope that has one, whatever it holds."""
     s = schema.scopes.c
     housed = select(s.scope_id, s.vector_home, s.vector_until).where(s.vector_home != NO_HOME).order_by(s.scope_id)
-    rows = connection.execute(housed)
-    return {int(i): Home(str(home), int(until)) for i, home, until in rows if served(str(home)) == on_server}
+    found = {int(i): Home(str(home), int(until)) for i, home, until in connection.execute(housed)}
+    return {i: home for i, home in found.items() if in_form(home.name) and in_files(home.name) == files}
 
 
-def left(connection: Connection) -> list[str]:
-    """List the collections to remove."""
+def left(connection: Connection, *, files: bool) -> list[str]:
+    """List the collections to remove, in files or on a server."""
+    return [home for home in _left(connection) if in_files(home) == files]
+
+
+def _left(connection: Connection) -> list[str]:
     try:
         found = json.loads(get_meta(connection, LEFT) or "[]")
     except ValueError:
@@ -91,11 +101,11 @@ def left(connection: Connection) -> list[str]:
 
 def leave(connection: Connection, names: Iterable[str]) -> None:
     """Note, in the caller's transaction, that these collections are to be removed."""
-    more = [home for home in names if served(home)]
+    more = [home for home in names if in_form(home)]
     if more:
-        put_meta(connection, LEFT, json.dumps(sorted({*left(connection), *more})))
+        put_meta(connection, LEFT, json.dumps(sorted({*_left(connection), *more})))
 
 
 def removed(connection: Connection, names: Iterable[str]) -> None:
     """Note, in the caller's transaction, that these collections are removed."""
-    put_meta(connection, LEFT, json.dumps(sorted(set(left(connection)) - set(names))))
+    put_meta(connection, LEFT, json.dumps(sorted(set(_left(connection)) - set(names))))

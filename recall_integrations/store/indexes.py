@@ -1,7 +1,7 @@
-"""The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, in Chroma.
+"""The indexes derived from the memories of a store: words in tantivy, vectors in SQL and, of large scopes, Chroma.
 
 A rebuild of tantivy fills a new directory beside the old one and switches to it in one SQL transaction, so a crash
-leaves the old state in force. A rebuild of Chroma begins with an empty directory, and notes how far it has come.
+leaves the old state in force. A rebuild of collections begins with empty ones, and notes how far each has come.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,13 +28,12 @@ from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
 from recall_integrations.indexes import word_rows
-from recall_integrations.indexes.vectors import Neighbours, SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
-from recall_integrations.store.collections import Collections, Progress, quiet_close
+from recall_integrations.store.collections import Collections, Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.filling import Owed
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
@@ -42,9 +41,6 @@ from recall_integrations.store.record_words import TailedWords
 from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
-
-if TYPE_CHECKING:
-    from recall_integrations.store.served_collections import ServedCollections
 
 logger = logging.getLogger("recall_integrations")
 
@@ -59,7 +55,7 @@ class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
     `words`: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
-    `served`: makes the collections on a server, given the receiver of notices; `None` = they are in files.
+    `collections`: makes the collections of large scopes, given the receiver of notices.
     """
 
     def __init__(
@@ -68,13 +64,12 @@ class Indexes:
         directory: Path,
         embedding: Embedding,
         *,
-        scan_max: Callable[[], int],
+        collections: Callable[[Note], Collections],
         write_lock: WriteTurn,
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
         words: Callable[[], WordIndex] | None = None,
-        served: Callable[[Note], ServedCollections] | None = None,
     ) -> None:
         self._engine = engine
         self._directory = directory
@@ -85,12 +80,7 @@ class Indexes:
         self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
         self._tailed: tuple[int, WordIndex] | None = None
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
-        self._served = served is not None
-        self.collections: Collections | ServedCollections = (
-            Collections(engine, directory, scan_max=scan_max, write_lock=write_lock, note=self.note)
-            if served is None
-            else served(self.note)
-        )
+        self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle = self.collections.settle
         self._lexical: LexicalIndex | None = None
@@ -112,7 +102,7 @@ class Indexes:
         if not self._keeps():
             self._replaying = False
             self.lag = self._behind()
-            if self._served:
+            if self.collections.shared:
                 self.collections.open()
             return
         self._tailed = None
@@ -136,7 +126,7 @@ class Indexes:
             except (IndexUnavailable, OSError) as failure:  # no space, say: recall goes on without this arm
                 self._lexical = None
                 self.note(f"The lexical index could not be rebuilt: {failure}")
-        if self._served:  # files from before there was a server
+        if self.collections.shared:  # files from before there was a server
             index_files.sweep_epochs(self._directory, SEMANTIC, [])
         self.collections.open()
         if any(behind.values()):
@@ -179,16 +169,10 @@ class Indexes:
         return self._lexical
 
     @property
-    def semantic(self) -> SemanticIndex:
-        """Chroma, with the collections of large scopes; opened and checked on first use."""
-        if isinstance(self.collections, Collections):
-            return self.collections.index
-        raise IndexUnavailable("The vectors of large scopes are on a server (vectors.address).")
-
-    @property
-    def neighbours(self) -> Neighbours:
-        """The index of nearest neighbours of large scopes: Chroma in files, or on a server."""
-        return self.collections.index
+    def neighbours(self) -> Collections:
+        """The collections of large scopes. Files are checked first: damage shows before how far they reach is asked."""
+        self.collections.look()
+        return self.collections
 
     def _just_moved(self) -> bool:
         """Say whether the rows were brought here from another place (`store/moving.py`), and none was written since."""
@@ -232,7 +216,7 @@ class Indexes:
         self._closed = True
         self.collections.close(sealed=sealed)
         with self._open_lock:
-            if self._lexical is not None and quiet_close(self._lexical) and sealed and self._keeps():
+            if self._lexical is not None and _closed(self._lexical) and sealed and self._keeps():
                 try:
                     index_files.seal(self._path(LEXICAL), self._sealed)
                 except (OSError, SQLAlchemyError) as e:
@@ -262,7 +246,7 @@ class Indexes:
         written = set(scopes)
         if not written:
             return
-        if self._served:
+        if self.collections.shared:
             self.collections.follow(written, changes)
         if self._keeps():
             self._others |= written
@@ -380,7 +364,7 @@ class Indexes:
 
     def vectors_written(self, scope_ids: set[int], changes: int) -> None:
         """Tell the collections of written vectors and removed memories, where this process may fill them."""
-        if self._served or self._keeps():
+        if self.collections.shared or self._keeps():
             self.collections.follow(scope_ids, changes)
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
@@ -447,7 +431,7 @@ class Indexes:
             fresh.apply([Put(r.scope_id, r.num, indexed_text(r.text, r.actor), language_of(r.text)) for r in rows], [])
         old, self._lexical = self._lexical, fresh
         if old is not None:
-            quiet_close(old)
+            _closed(old)
         self._sealed = {}
         if reached is not None:
             journal.note_point(path, reached)
@@ -530,6 +514,16 @@ class Indexes:
         logger.warning(message)
         self.notices.append(message)
         del self.notices[:-100]
+
+
+def _closed(index: LexicalIndex) -> bool:
+    """Close an index; say whether that worked."""
+    try:
+        index.close()
+    except IndexUnavailable as e:
+        logger.warning(told(e))
+        return False
+    return True
 
 
 def vector_rows(

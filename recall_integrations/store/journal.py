@@ -188,7 +188,8 @@ def foreign(connection: Connection, cursor: int, noted: Point | None) -> str | N
         return "nothing says which history it was made from" if cursor else None
     if noted.seq < cursor:
         return f"it was made up to change {noted.seq:,}, the database knows of {cursor:,}"
-    if point(connection, noted.seq) != noted:
+    kept = noted.digest and noted.seq >= pruned(connection).seq  # one that was dropped proves nothing
+    if kept and point(connection, noted.seq) != noted:
         return f"its change {noted.seq:,} is not that of the database, which may be a backup that was put back"
     return None
 
@@ -316,13 +317,12 @@ def restart(connection: Connection) -> int:
     return head
 
 
-def prune_applied(connection: Connection, *, upto: int | None = None, keep: int = KEPT_ENTRIES) -> None:
+def prune_applied(connection: Connection, *, keep: int = KEPT_ENTRIES) -> None:
     """Drop the entries that both indexes have applied, once more than `keep` of them have gathered.
 
     Columns in memory follow the journal, so call this before any are loaded.
     """
     applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
-    applied = applied if upto is None else min(applied, upto)
     oldest = connection.execute(select(func.min(schema.changes.c.seq))).scalar()
     if oldest is not None and applied - oldest + 1 > keep:
         prune(connection, applied)

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, VectorsAway, VectorsRefused
+from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
@@ -38,7 +38,6 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
     from recall_integrations.indexes.scope_view import Mask, ScopeView
-    from recall_integrations.indexes.vectors import SemanticIndex
     from recall_integrations.indexes.words import WordIndex
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
@@ -623,11 +622,6 @@ class MemoryStore:
         return self._parts.indexes.lexical
 
     @property
-    def semantic(self) -> SemanticIndex:
-        """Chroma, which holds large scopes; opened on first use."""
-        return self._parts.indexes.semantic
-
-    @property
     def indexes(self) -> Indexes:
         """Both indexes and their state."""
         return self._parts.indexes
@@ -786,7 +780,7 @@ class MemoryStore:
         if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
-            with contextlib.suppress(VectorsAway, VectorsRefused):  # reported by the recall, which goes on without it
+            with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
                 self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
         for code in self.languages(scope_id).kept_in:
             warming.warm([code])

@@ -19,12 +19,14 @@ from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidAr
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors
+from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.clock import Clock
+from recall_integrations.store.collections import Collections
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entities import Extractor
 from recall_integrations.store.indexes import Indexes, Note
-from recall_integrations.store.parts import Served, StoreParts
+from recall_integrations.store.parts import Made, StoreParts
 from recall_integrations.store.spellers import Spellers
 
 if TYPE_CHECKING:
@@ -59,7 +61,7 @@ def open_parts(
 
     A failure releases the directory again. Arguments and errors are those of `MemoryStore.open`.
     """
-    server = _server_of(config, path)  # before anything is held: others can write meanwhile
+    collections = _collections_of(config, path)  # before anything is held: others can write meanwhile
     if isinstance(path, str) and is_address(path):
         from recall_integrations.store.nodes import join
 
@@ -70,12 +72,14 @@ def open_parts(
         directory = hold(path)
     parts: StoreParts | None = None
     try:
-        if server is not None and directory.tenant is not None:
+        if config.vectors.address and directory.tenant is not None:
             raise ConfigError(
                 f"{directory.name} is opened as the role of a tenant, and no server of vectors knows such roles: leave "
                 "out `vectors.address`."
             )
-        parts = StoreParts(directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, server=server)
+        parts = StoreParts(
+            directory, embedding, config, clock=clock, new_id=new_id, extractor=extractor, collections=collections
+        )
         with parts.errors():
             directory.make_ready()
             _check_whole(directory)  # before missing parts are made
@@ -102,24 +106,23 @@ def _check_whole(directory: Held) -> None:
         )
 
 
-def _server_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Served | None:
-    """Return a maker of the collections on the server of the settings; `None` = there is no server."""
-    if not config.vectors.address:
-        return None
-    from recall_integrations.store.served_collections import ServedCollections
+def _collections_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Made:
+    """Return a maker of the collections: on the server of the settings, or in files where they name none."""
+    server, away = None, ""
+    if config.vectors.address:
+        server = _made_server(config.vectors, path, failures_max=config.breakers.failures_max)
+        try:
+            server.check(CHECK_S)
+        except VectorsAway as e:
+            away = str(e)
+        except BaseException:
+            server.close()
+            raise
 
-    server, away = _made_server(config.vectors, path, failures_max=config.breakers.failures_max), ""
-    try:
-        server.check(CHECK_S)
-    except VectorsAway as e:
-        away = str(e)
-    except BaseException:
-        server.close()
-        raise
-
-    def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> ServedCollections:
-        return ServedCollections(
-            held, server, scan_max=scan_max, note=note, fingerprint=lambda: asking.fingerprint, problem=away
+    def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> Collections:
+        there = server or ChromaFiles(held.engine, held.path)
+        return Collections(
+            held, there, scan_max=scan_max, note=note, fingerprint=lambda: asking.fingerprint, problem=away
         )
 
     return made
@@ -182,7 +185,7 @@ def _start(parts: StoreParts, reindex: bool) -> Iterable[str]:
             if (
                 not parts.directory.own_indexes and not parts.directory.others()
             ):  # no other process has columns that follow the journal
-                journal.prune_applied(connection, upto=parts.indexes.collections.spare(connection))
+                journal.prune_applied(connection)
             parts.column_files.sweep(connection)
         written_in = languages.kept_in(connection)
     if parts.stamped and down is None and not parts.embedding.remote:

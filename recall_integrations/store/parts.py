@@ -41,7 +41,7 @@ from recall_integrations.store.turns import InUse
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.store.served_collections import ServedCollections
+    from recall_integrations.store.collections import Collections
 
 LOOK_MAX_S = 2.0  # for one row
 # When calls look again for a database that could not be reached, if nothing beside them has found it before: so many
@@ -50,8 +50,8 @@ AWAY_S, AWAY_TIMES = 2.0, 10
 T = TypeVar("T")
 CLOSE_S = 10.0  # for what is written when a store is closed
 _AT_EASE = contextlib.nullcontext()
-# Makes the collections on a server: (where the store is, its embedding, memories up to which scopes are scanned, note).
-Served = Callable[[Held, AskedEmbedding, Callable[[], int], Note], "ServedCollections"]
+# Makes the collections: (where the store is, its embedding, memories up to which scopes are scanned, note).
+Made = Callable[[Held, AskedEmbedding, Callable[[], int], Note], "Collections"]
 KEPT_ENTRIES = 100_000  # of a journal that nodes read; one that lags further behind reads its scopes anew
 
 logger = logging.getLogger("recall_integrations")
@@ -69,7 +69,7 @@ class StoreParts:
         clock: Clock,
         new_id: Callable[[], str],
         extractor: Extractor | None = None,
-        server: Served | None = None,
+        collections: Made,
     ) -> None:
         self.directory = directory
         self.path = directory.path
@@ -98,14 +98,14 @@ class StoreParts:
         # Called when everything read before is invalid. Weak: the receivers hold this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
-        self._make(embedding, extractor, shown, server)
+        self._make(embedding, extractor, shown, collections)
 
     def _make(
         self,
         embedding: Embedding,
         extractor: Extractor | None,
         shown: dict[int, tuple[int, int]],
-        server: Served | None,
+        collections: Made,
     ) -> None:
         """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
         engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
@@ -121,13 +121,12 @@ class StoreParts:
             engine,
             self.path,
             embedding if asking.here else asking,
-            scan_max=lambda: views.scan_max,
+            collections=lambda note: collections(directory, asking, lambda: views.scan_max, note),
             write_lock=self.write_lock,
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,
             words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
-            served=None if server is None else lambda note: server(directory, asking, lambda: views.scan_max, note),
         )
         self.column_files = ColumnFiles(
             engine,

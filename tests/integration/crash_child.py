@@ -23,9 +23,18 @@ from numpy.typing import NDArray
 
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
-from recall_integrations.store import collections, filling, index_files, indexes, journal, removing, renewal
+from recall_integrations.store import (
+    chroma_files,
+    collections,
+    filling,
+    index_files,
+    indexes,
+    journal,
+    removing,
+    renewal,
+)
+from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.removing import Removing
 
 CONFIG = RecallConfig(retrieval=RetrievalConfig(exact_max=20))
@@ -89,12 +98,12 @@ POINTS: dict[str, Callable[[int], None]] = {
     "lexical index owed": lambda n: kill_after(indexes.Indexes, "owe", n),
     "before lexical": lambda n: kill_after(LexicalIndex, "apply", n, before=True),
     "lexical applied": lambda n: kill_after(LexicalIndex, "apply", n),
-    "vectors stored": lambda n: kill_after(SemanticIndex, "apply", n, before=True),
-    "chroma applied": lambda n: kill_after(SemanticIndex, "apply", n),
+    "vectors stored": lambda n: kill_after(ChromaFiles, "apply", n, before=True),
+    "chroma applied": lambda n: kill_after(ChromaFiles, "apply", n),
     "cursor not moved": lambda n: kill_after(journal, "move", n, before=True),
     "cursor moved": lambda n: kill_after(journal, "move", n),
     "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
-    "slice noted": lambda n: kill_after(collections.Collections, "_fill", n),
+    "slice noted": lambda n: kill_after(collections.Collections, "_reach", n),
     "epoch not switched": lambda n: kill_after(index_files, "next_epoch", n, before=True),
     "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
     "batch forgotten": lambda n: kill_after(Removing, "remove", n),
@@ -157,5 +166,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    filling.QUIET_S, collections.SLICE, collections.AT_ONCE = 0.0, 8, 3  # many steps, in between what is written
+    filling.QUIET_S, collections.SLICE, chroma_files.AT_ONCE = 0.0, 8, 3  # many steps, in between what is written
     main()

@@ -11,7 +11,7 @@ from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.indexes import vectors
 from recall_integrations.indexes.vectors import FETCH_MAX
-from recall_integrations.store import served_collections
+from recall_integrations.store import collections
 from tests import chroma
 from tests.pages import DOCS, ROOT, printed
 
@@ -30,10 +30,10 @@ def test_the_example_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_the_numbers_are_those_of_the_modules() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert f"{served_collections.SLICE:,} vectors, notes" in text
+    assert f"{collections.SLICE:,} vectors, notes" in text
     assert "no longer than half" in text and semantic.SERVER_SHARE == 0.5
     assert "asks for five seconds" in text and vectors.OPEN_S == 5
-    assert "grow to half a minute" in text and served_collections.PAUSE_MAX_S == 30
+    assert "grow to half a minute" in text and collections.PAUSE_MAX_S == 30
     assert f"`{semantic.AWAY}`" in text
     cloud, own = VectorsConfig(address="https://api.trychroma.com"), VectorsConfig(address="http://localhost:8000")
     assert f"written and removed {cloud.batch} at a time**, elsewhere {own.batch}." in text

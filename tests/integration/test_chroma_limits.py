@@ -15,7 +15,7 @@ from recall_integrations.arms import retrievers as semantic
 from recall_integrations.config import RetrievalConfig, VectorsConfig, keeping
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
-from recall_integrations.store import filling, served_collections
+from recall_integrations.store import collections, filling
 from recall_integrations.types import RecallResult
 from tests.scripted_chroma import Limited
 
@@ -83,7 +83,7 @@ def name_of(store: MemoryStore, scope: Scope) -> str:
 def an_hour_later(store: MemoryStore) -> None:
     """What was refused was refused an hour ago."""
     over = store.indexes.collections._over  # type: ignore[union-attr]
-    over.update({home: replace(one, at=one.at - served_collections.OVER_S) for home, one in over.items()})
+    over.update({home: replace(one, at=one.at - collections.OVER_S) for home, one in over.items()})
 
 
 def fill_on(store: MemoryStore) -> None:

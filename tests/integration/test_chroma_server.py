@@ -26,7 +26,7 @@ from recall_integrations.errors import ConfigError, IndexUnavailable, VectorsRef
 from recall_integrations.indexes import vector_server, vectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
-from recall_integrations.store import filling, journal, served_collections
+from recall_integrations.store import collections, filling, journal
 from recall_integrations.types import RecallResult
 from tests import chroma
 from tests.chroma import Chroma, Proxy
@@ -54,10 +54,10 @@ def server() -> Iterator[Chroma]:
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small scopes are large, and nobody waits for long."""
     monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
-    monkeypatch.setattr(served_collections, "SLICE", 16)
-    monkeypatch.setattr(served_collections, "PAUSE_MAX_S", 0.5)
-    monkeypatch.setattr(served_collections, "LEASE_S", 0.2)
-    monkeypatch.setattr(served_collections, "FRESH_S", 0.05)
+    monkeypatch.setattr(collections, "SLICE", 16)
+    monkeypatch.setattr(collections, "PAUSE_MAX_S", 0.5)
+    monkeypatch.setattr(collections, "LEASE_S", 0.2)
+    monkeypatch.setattr(collections, "FRESH_S", 0.05)
     monkeypatch.setattr(vectors, "OPEN_S", 0.3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
@@ -246,7 +246,7 @@ def test_from_files_to_a_server_and_back(shared: Chroma, tmp_path: Path) -> None
     with MemoryStore.open(tmp_path / "s", config=config("")) as store:
         assert store.indexes.settle(WAIT_S)
         finds(store, 7)
-        assert home(store).startswith("scope-")
+        assert home(store).startswith("files.")
     with MemoryStore.open(tmp_path / "s", config=config(shared.address)) as store:
         agrees(shared, store)
         assert name not in on(shared), "it was left while there was no server"
@@ -397,9 +397,26 @@ def test_a_collection_that_is_not_what_it_was_is_made_anew(shared: Chroma, tmp_p
         agrees(shared, store)
         finds(store, 7, 30)
         assert home(store) != before
-        assert any("made anew" in said for said in store.stats()["notices"])
+        assert any("rebuilt" in said for said in store.stats()["notices"])
         kept = home_name(before) in on(shared)
         assert kept == (breaks is another_history), "what may be another store's is left alone"
+
+
+def test_a_recall_that_meets_another_history_first_leaves_it_alone_too(
+    shared: Chroma, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with MemoryStore.open(tmp_path / "s", config=config(shared.address)) as store:
+        put(store, 0, 40)
+        agrees(shared, store)
+        before = home(store)
+        another_history(shared, store)
+    with monkeypatch.context() as patched:
+        patched.setattr(filling.Filling, "halted", property(lambda _: True))  # the thread does not begin
+        store = MemoryStore.open(tmp_path / "s", config=config(shared.address))
+        finds(store, 7, away=True)
+    with closing(store):
+        agrees(shared, store)
+        assert home(store) != before and home_name(before) in on(shared)
 
 
 def finds_in_the_end(store: MemoryStore, i: int) -> None:

@@ -24,7 +24,6 @@ from sqlalchemy import select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import StoreClosed, StoreLocked
-from recall_integrations.indexes.vectors import home_name
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
@@ -132,7 +131,7 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
         num_of = {view.ids[row]: int(view.nums[row]) for row in np.flatnonzero(view.alive)}
         assert store.indexes.settle(60)
         home = store.indexes.home_of(scope_id)
-        held = in_collections.vectors(store.semantic, home) if home else {}
+        held = in_collections.vectors(store, home) if home else {}
         missed = 0
         for memory_id, version in mine.items():
             memory = store.get(memory_id, scope=scope)
@@ -145,12 +144,10 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
             assert similarity is not None and similarity[0] > 0.99
             if home:
                 assert held[num_of[memory_id]] @ vector > 0.99
-                nums, cosines = store.semantic.nearest(home, vector, 2)
+                nums, cosines = store.indexes.neighbours.nearest(home, vector, 2)
                 missed += not (nums[0] == num_of[memory_id] and cosines[0] > 0.99 and cosines[1] < 0.99)
         if home:  # it holds them all, each once; HNSW, which Chroma's one thread made here, finds nearly all
-            assert (
-                in_collections.nums(store.semantic)[home_name(home)].tolist() == sorted(num_of.values()) == sorted(held)
-            )
+            assert in_collections.nums(store)[home].tolist() == sorted(num_of.values()) == sorted(held)
         assert missed <= len(mine) // 100 + 1
         graph_and_whole_recalls(store, scope, scope_id, mine, num_of)
         for (user, memory_id), version in gone.items():
@@ -166,7 +163,7 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
     assert store.stats()["vectors"] == len(stand)
     large = [scope for scope in (child.BIG, child.SMALL) if store.indexes.home_of(store.scope_id(scope) or 0)]
     if large:
-        assert store.semantic.count() == sum(store.count(scope=scope) for scope in large)
+        assert in_collections.count(store) == sum(store.count(scope=scope) for scope in large)
 
 
 def graph_and_whole_recalls(

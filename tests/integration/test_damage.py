@@ -27,9 +27,9 @@ from recall_integrations.errors import (
     StoreVersionError,
 )
 from recall_integrations.indexes import vectors as vectors_module
-from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
 from tests import in_collections
@@ -101,16 +101,16 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
         assert scope_id is not None
         view = store.view(scope_id)
         assert store.count(scope=SCOPE) == view.count == COUNT
+        assert in_collections.count(store) >= 0 and store.indexes.settle(60)  # damage may show when it is opened
         home = store.indexes.home_of(scope_id)
-        assert store.semantic.count() >= 0 and store.indexes.settle(60)  # damage may show when it is opened
         reached = 0
         for i in range(0, COUNT, 7):
             nums, _ = store.lexical.search(scope_id, [f"note{i}"], COUNT, 10)
             assert [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"]
-            nums, cosines = store.semantic.nearest(home, store.embedding.embed_query(text(i)), 1)
+            nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(text(i)), 1)
             reached += [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"] and cosines[0] > 0.99
         assert reached  # it is asked; that it reaches each one is not promised (docs/decisions.md)
-        held = in_collections.vectors(store.semantic, home)
+        held = in_collections.vectors(store, home)
         assert sorted(held) == sorted(view.nums[: view.size].tolist())
         for row, num in enumerate(view.nums[: view.size].tolist()):
             assert held[num] @ store.embedding.embed_query(text(int(view.ids[row][1:]))) > 0.99
@@ -206,7 +206,7 @@ def test_damage_that_ends_the_process_does_so_only_once(copy: Path, module_embed
         "from recall_integrations.config import RetrievalConfig\n"
         "config = RecallConfig(retrieval=RetrievalConfig(exact_max=50))\n"
         "store = MemoryStore.open(sys.argv[1], embedding=FakeEmbedding(), config=config)\n"
-        "store.semantic\n"
+        "store.indexes.neighbours\n"
     )
     tests = Path(__file__).resolve().parents[1]
     environment = {**os.environ, "PYTHONPATH": str(tests.parent)}
@@ -233,7 +233,7 @@ def test_small_scope_does_not_need_chroma(
     def broken(*_: object) -> None:
         raise IndexUnavailable("Chroma is not here today.")
 
-    monkeypatch.setattr(SemanticIndex, "_open", broken)
+    monkeypatch.setattr(ChromaFiles, "_opened", broken)
     with MemoryStore.open(copy, embedding=module_embedding) as store:
         result = QueryOptimizer(store).recall("note17 birds", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)
     assert result.hits[0].memory.id == "m17"
@@ -492,10 +492,10 @@ def test_rebuilding_does_not_hide_what_was_never_embedded(
     store = open_store(config=config)
     assert "rebuilt" in store.stats()["notices"][0]
     assert store.stats()["index_lag"] == {"lexical": 0, "semantic": 1}
-    assert store.indexes.settle(60) and store.semantic.count() == 1
+    assert store.indexes.settle(60) and in_collections.count(store) == 1
     embedding.fails = lambda _text: False  # type: ignore[attr-defined]
     store.remember(Memory("third", id="c"))
-    assert store.indexes.settle(60) and store.semantic.count() == 3
+    assert store.indexes.settle(60) and in_collections.count(store) == 3
 
 
 def test_one_text_that_cannot_be_embedded_does_not_block_the_others(flaky: MemoryStore) -> None:

@@ -30,7 +30,7 @@ from recall_integrations.indexes import pg_tables, pg_vectors, vectors
 from recall_integrations.indexes.pg_tables import CATALOGUE, PREFIX, table_of
 from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vectors import CollectionBusy, CollectionLost, Loaded
-from recall_integrations.store import filling, homes, served_collections
+from recall_integrations.store import collections, filling, homes
 from recall_integrations.store.moving import move
 from recall_integrations.types import RecallResult
 from tests import pgbouncer
@@ -51,10 +51,10 @@ WHERE = "Lisbon Oslo Rome Kyoto Lima Cairo Perth Quito".split()
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small scopes are large, and nobody waits for long."""
     monkeypatch.setattr(semantic, "SUBSET_MAX", 0)
-    monkeypatch.setattr(served_collections, "SLICE", 64)
-    monkeypatch.setattr(served_collections, "PAUSE_MAX_S", 0.5)
-    monkeypatch.setattr(served_collections, "LEASE_S", 0.2)
-    monkeypatch.setattr(served_collections, "FRESH_S", 0.05)
+    monkeypatch.setattr(collections, "SLICE", 64)
+    monkeypatch.setattr(collections, "PAUSE_MAX_S", 0.5)
+    monkeypatch.setattr(collections, "LEASE_S", 0.2)
+    monkeypatch.setattr(collections, "FRESH_S", 0.05)
     monkeypatch.setattr(vectors, "OPEN_S", 0.3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
@@ -455,7 +455,7 @@ def test_until_its_index_is_there_a_scope_answers_as_without(
 
 @pytest.mark.parametrize(
     ("ends", "at", "again"),
-    [("load", 4, 86), ("note", 1, 86), ("index", 1, 0), ("_reach", 1, 0)],
+    [("load", 2, 86), ("note", 1, 86), ("index", 1, 0), ("_reach", 1, 0)],
     ids=[
         "in its second slice",
         "when a slice was noted",
@@ -466,7 +466,7 @@ def test_until_its_index_is_there_a_scope_answers_as_without(
 def test_a_node_goes_on_where_another_ended(
     ends: str, at: int, again: int, postgres_url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    owner: Any = PgVectors if hasattr(PgVectors, ends) else served_collections.ServedCollections
+    owner: Any = PgVectors if hasattr(PgVectors, ends) else collections.Collections
     real, load, calls = getattr(owner, ends), PgVectors.load, list[int]()
 
     def killed(*given: Any) -> Any:
@@ -514,7 +514,7 @@ def test_what_the_journal_does_not_tell_any_more_is_not_indexed(
         return real(self, name, given_up)
 
     monkeypatch.setattr(PgVectors, "index", after_more)
-    monkeypatch.setattr(served_collections, "pruned_upto", lambda _connection: 10_000)
+    monkeypatch.setattr(collections, "pruned_upto", lambda _connection: 10_000)
     with MemoryStore.open(postgres_url, config=config()) as store:
         put(store, 0, 40)
         agrees(postgres_url, store)
@@ -672,7 +672,7 @@ def test_a_collection_that_is_not_what_it_was_is_made_anew(
         until(lambda: asked(store, 7).hits[0].memory.id == "m7" and not asked(store, 7).degraded)
         agrees(postgres_url, store)
         finds(store, 7, 30)
-        assert home(store) != before and any("made anew" in said for said in store.stats()["notices"])
+        assert home(store) != before and any("rebuilt" in said for said in store.stats()["notices"])
 
 
 def test_a_copy_of_a_database_goes_its_own_way(postgres: Postgres, postgres_url: str) -> None:

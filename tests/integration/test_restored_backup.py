@@ -15,6 +15,7 @@ from recall_integrations.store import journal
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
+from tests import in_collections
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="u")
@@ -59,12 +60,12 @@ def holds(store: MemoryStore, there: Sequence[str], gone: Sequence[str]) -> None
         assert [view.ids[r] for r in view.rows_of(nums)] == [name], name
         if not home:
             continue
-        nums, cosines = store.semantic.nearest(home, store.embedding.embed_query(f"the {name} hovers"), 1)
+        nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(f"the {name} hovers"), 1)
         assert [view.ids[r] for r in view.rows_of(nums)] == [name] and cosines[0] > 0.99, name
     for name in gone:
         assert store.lexical.document_frequency(scope_id, name) == 0
     assert store.lexical.count == store.stats()["vectors"] == view.count == len(there)
-    assert not home or store.semantic.count() == len(there)
+    assert not home or in_collections.count(store) == len(there)
     optimizer = QueryOptimizer(store)
     for name in there:
         result = optimizer.recall(f"{name} hovers", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)

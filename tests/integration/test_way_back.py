@@ -59,7 +59,7 @@ def holds(path: Path, names: list[str], gone: list[str]) -> None:
         for name in names:
             nums, _ = store.lexical.search(scope_id, [name], view.count, 5)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name]
-            nums, cosines = store.semantic.nearest(home, EMBEDDING.embed_query(f"the {name} hovers"), 1)
+            nums, cosines = store.indexes.neighbours.nearest(home, EMBEDDING.embed_query(f"the {name} hovers"), 1)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name] and cosines[0] > 0.99
         for name in names[::10]:
             found = optimizer.recall(f"the {name} hovers", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)

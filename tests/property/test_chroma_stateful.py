@@ -19,7 +19,7 @@ from recall_integrations.indexes.pg_vectors import PgVectors
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import CollectionServer
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import filling, served_collections
+from recall_integrations.store import collections, filling
 from tests import chroma
 from tests.chroma import Proxy
 from tests.postgres import Postgres
@@ -42,11 +42,11 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Small scopes are large, and nobody waits for long."""
     for where, name, value in (
         (semantic, "SUBSET_MAX", 0),
-        (served_collections, "SLICE", 2),
-        (served_collections, "PAUSE_S", 0.02),
-        (served_collections, "PAUSE_MAX_S", 0.1),
-        (served_collections, "LEASE_S", 0.1),
-        (served_collections, "FRESH_S", 0.01),
+        (collections, "SLICE", 2),
+        (collections, "PAUSE_S", 0.02),
+        (collections, "PAUSE_MAX_S", 0.1),
+        (collections, "LEASE_S", 0.1),
+        (collections, "FRESH_S", 0.01),
         (vectors, "OPEN_S", 0.05),
         (filling, "QUIET_S", 0.0),
     ):

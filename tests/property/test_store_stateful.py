@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.errors import InvalidMemory
-from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
 from tests import in_collections
@@ -157,7 +156,7 @@ class StoreMachine(RuleBasedStateMachine):
             home = "" if scope_id is None else self.store.indexes.home_of(scope_id)
             if scope_id is not None and home:
                 view = self.store.view(scope_id)
-                held = in_collections.nums(self.store.semantic).get(home_name(home), np.empty(0, dtype=np.int64))
+                held = in_collections.nums(self.store).get(home, np.empty(0, dtype=np.int64))
                 assert held.tolist() == view.nums[view.alive].tolist()
 
     def teardown(self) -> None:

@@ -588,7 +588,7 @@ def test_warm_loads_what_the_first_recall_would(tmp_path):
         large.remember_many([f"memory {i}" for i in range(40)])
         assert large.indexes.settle(60)  # a store that lacks nothing: else opening it begins to fill at once
     with MemoryStore.open(tmp_path / "s", config=config) as large:
-        assert not large.indexes.collections.loaded
+        assert not large.indexes.collections.server.opened
         large.warm()
         large.warm(scope=Scope(user_id="never seen"))
         assert len(large.indexes.notices) == 0

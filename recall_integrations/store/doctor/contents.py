@@ -89,7 +89,7 @@ def read(connection: Connection, now: datetime, tell: Tell) -> Contents:
     query = select(s.scope_id, s.memories)
     noted = {int(row.scope_id): row for row in connection.execute(query)}
     found.scopes = frozenset(noted)
-    found.homes = homes.noted(connection, on_server=False)
+    found.homes = homes.noted(connection, files=True)
     _read_memories(connection, found, now, tell)
     held = Counter(found.living.values())
     held.update(scope_id for scope_id, _ in found.unreadable if scope_id in noted)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -19,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, delete, func, inspect, select, update
 
-from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, mapped_errors, of_its_indexes_only, remake_indexes, undecoded
 from recall_integrations.database.meta import OTHER_VERSION, get_meta
@@ -27,7 +27,9 @@ from recall_integrations.errors import EmbeddingError, RecallError, StoreError, 
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.owner_only import opener
 from recall_integrations.store import journal, languages, rows
+from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.clock import Clock, utc_now
+from recall_integrations.store.collections import Collections
 from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, Held, hold
 from recall_integrations.store.doctor import contents, indexes
@@ -68,7 +70,6 @@ from recall_integrations.store.doctor.indexes import check_name
 from recall_integrations.store.index_files import epoch_of, remove_path
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.turns import WriteTurn
 
 logger = logging.getLogger("recall_integrations")
 
@@ -458,8 +459,14 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
         held.engine,
         held.path,
         Noted(found),
-        scan_max=lambda: RetrievalConfig().exact_max,  # opening the store decides which scopes have a collection
-        write_lock=WriteTurn(),
+        collections=lambda note: Collections(
+            held,
+            ChromaFiles(held.engine, held.path),
+            scan_max=lambda: sys.maxsize,  # opening the store decides which scopes have a collection
+            note=note,
+            fingerprint=lambda: found.embedding or "",
+        ),
+        write_lock=held.turn,
     )
     failures = {}
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Connection, func, select
+from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
@@ -25,6 +25,7 @@ from recall_integrations.store import index_files, journal
 from recall_integrations.store.doctor.contents import Contents
 from recall_integrations.store.doctor.findings import Check, counted, notice, ok, problem
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.slices import count_after
 
 _REMOVALS = 20
 REBUILD = "`--repair` makes it anew from the database."
@@ -70,17 +71,9 @@ def _semantic(connection: Connection, directory: Path, contents: Contents) -> Ch
         return notice(check, f"It lacks the last {counted(behind, 'change')}.", LATER)
     if not contents.homes:
         return ok(check, "No scope needs one: all are scanned exactly.")
-    if lacking := _lacking(connection, contents):
+    if lacking := sum(count_after(connection, scope_id, until) for scope_id, (_, until) in contents.homes.items()):
         return ok(check, f"It is whole; {lacking:,} more vectors of large scopes are scanned until it has them.")
     return ok(check, "It is whole, and noted to have all vectors of large scopes.")
-
-
-def _lacking(connection: Connection, contents: Contents) -> int:
-    v, found = schema.vectors.c, 0
-    for scope_id, (_, until) in contents.homes.items():
-        query = select(func.count()).where(v.scope_id == scope_id, v.num > until)
-        found += connection.execute(query).scalar_one()
-    return found
 
 
 def _look_at_files(connection: Connection, name: str, directory: Path, reached: int, needed: bool) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,11 +12,11 @@ from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.retrievers import SemanticRetriever
 from recall_integrations.config import RecallConfig, RetrievalConfig, VectorsConfig
 from recall_integrations.errors import IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
-from recall_integrations.indexes.vectors import CollectionLost, SemanticIndex
+from recall_integrations.indexes.vectors import CollectionLost
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
-from tests import chroma
+from tests import chroma, in_collections
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
@@ -206,7 +205,7 @@ def test_scope_that_grew_while_the_limit_shrank(open_store: OpenStore, ask: Ask,
     store.remember(Memory("one more", id="x"), scope=BIG)
     scope_id = store.scope_id(BIG)
     assert scope_id is not None and store.indexes.home_of(scope_id)
-    assert store.indexes.settle(60) and store.semantic.count() == 201
+    assert store.indexes.settle(60) and in_collections.count(store) == 201
 
 
 def test_what_the_collection_lacks_is_compared_one_by_one(
@@ -216,12 +215,13 @@ def test_what_the_collection_lacks_is_compared_one_by_one(
     monkeypatch.setattr(semantic, "SCANNED_AT_ONCE", 30)
     store = open_store(config=RecallConfig(retrieval=RetrievalConfig(exact_max=50)))
     fill(store)
+    assert store.indexes.settle(60)
     request = ask(store, "text 190", scope=BIG)
     held = int(request.view.nums[99])
 
     class Behind:
         def nearest(self, home: str, vector: np.ndarray, limit: int, **_: float) -> tuple[np.ndarray, np.ndarray]:
-            nums, scores = store.semantic.nearest(home, vector, limit)
+            nums, scores = store.indexes.neighbours.nearest(home, vector, limit)
             return nums[nums <= held], scores[nums <= held]
 
     late = SemanticRetriever(Behind, store.indexes.home_of, lambda _scope: held)
@@ -290,43 +290,6 @@ def test_late_is_late(open_store: OpenStore, ask: Ask, monkeypatch: pytest.Monke
     fill(store)
     with pytest.raises(RecallTimeout):
         arm(store).search(ask(store, "x", scope=BIG, deadline=Deadline.after(0)))
-
-
-# -- the index alone ---------------------------------------------------------------------------------------------------
-
-
-def test_index_alone(tmp_path: Path) -> None:
-    index = SemanticIndex(tmp_path / "semantic")
-    assert not index.opened
-    vectors = np.eye(4, dtype=np.float32)
-    index.apply("shared", [1, 2, 3, 4], vectors, [])
-    index.apply("shared", [1], vectors[1:2], [2])  # replaced, removed
-    index.apply("shared", [], vectors[:0], [99])  # never there
-    assert index.count() == 3
-    nums, cosines = index.nearest("shared", vectors[1], 10)
-    assert nums[0] == 1 and cosines[0] == pytest.approx(1.0)
-    index.apply("scope-1", [3], vectors[2:3], [])
-    assert index.nearest("scope-1", vectors[2], 5)[0].tolist() == [3]
-    index.drop("scope-1")
-    index.drop("scope-1")
-    assert index.count() == 3
-    assert index.nearest("never-seen", vectors[0], 5)[0].tolist() == []
-    index.close()
-    index.close()
-    again = SemanticIndex(tmp_path / "semantic")
-    assert again.count() == 3
-    again.close()
-
-
-def test_chromas_errors_are_ours(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(IndexUnavailable):
-        SemanticIndex(tmp_path / "file").count()
-    index = SemanticIndex(tmp_path / "semantic")
-    index.apply("shared", [1], np.ones((1, 4), dtype=np.float32), [])
-    with pytest.raises(IndexUnavailable):
-        index.nearest("shared", np.ones(7, dtype=np.float32), 1)
-    index.close()
 
 
 def test_no_more_neighbours_are_asked_for_than_an_index_gives_well(ask: Ask, store: MemoryStore) -> None:

@@ -1,84 +1,13 @@
-"""The index of neighbours by itself: what it holds, what it lets go of, and how its failures are told."""
+"""What is said of HNSW files that were being written."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
-from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import SemanticIndex, torn
-from tests import in_collections
-
-HOME = "scope-1"
-EAST, NORTH, WEST = [1.0, 0.0], [0.0, 1.0], [-1.0, 0.0]
-
-
-@pytest.fixture
-def index(tmp_path: Path) -> Iterator[SemanticIndex]:
-    made = SemanticIndex(tmp_path / "semantic")
-    yield made
-    made.close()
-
-
-def matrix(*rows: list[float]) -> np.ndarray[Any, np.dtype[np.float32]]:
-    return np.asarray(rows, dtype=np.float32)
-
-
-def test_neighbours_come_with_their_cosines_nearest_first(index: SemanticIndex) -> None:
-    assert not index.opened
-    index.apply(HOME, [7, 8, 9], matrix(NORTH, WEST, EAST), [])
-    assert index.opened
-    nums, cosines = index.nearest(HOME, matrix(EAST)[0], 3)
-    assert nums.tolist() == [9, 7, 8]
-    assert cosines.tolist() == pytest.approx([1, 0, -1], abs=1e-6)
-    index.apply(HOME, [9], matrix(NORTH), [7])
-    assert sorted(index.nearest(HOME, matrix(EAST)[0], 3)[0].tolist()) == [8, 9]
-    assert index.count() == 2
-
-
-def test_collections_that_nobody_needs_are_removed(index: SemanticIndex) -> None:
-    for home in ("one", "two", "three"):
-        index.apply(home, [1, 2], matrix(EAST, NORTH), [])
-    index.keep(["one", "three", "four"])
-    assert sorted(in_collections.nums(index)) == ["recall-one", "recall-three"]
-    index.drop("three")
-    index.drop("two")
-    assert sorted(in_collections.nums(index)) == ["recall-one"]
-    index.apply("three", [3], matrix(WEST), [])
-    assert index.nearest("three", matrix(EAST)[0], 5)[0].tolist() == [3]
-
-
-def test_closed_and_asked_again_it_opens_anew(index: SemanticIndex) -> None:
-    index.apply(HOME, [1], matrix(EAST), [])
-    index.close()
-    assert not index.opened
-    assert index.nearest(HOME, matrix(EAST)[0], 1)[0].tolist() == [1]
-    assert index.opened, "a collection of the client that was closed"
-
-
-def test_only_a_failure_of_chroma_is_told_as_one(index: SemanticIndex) -> None:
-    """A panic of its core is no `Exception`; an interrupt is none either, and is nobody's failure."""
-    panic = type("PanicException", (BaseException,), {})
-
-    class Failing:
-        def __init__(self, error: BaseException) -> None:
-            self.error = error
-
-        def list_collections(self) -> list[Any]:
-            raise self.error
-
-    for error in (RuntimeError("disk"), panic("core")):
-        index._client = Failing(error)
-        with pytest.raises(IndexUnavailable, match=str(error)):
-            index.count()
-    index._client = Failing(KeyboardInterrupt())
-    with pytest.raises(KeyboardInterrupt):
-        index.count()
+from recall_integrations.indexes.vectors import torn
 
 
 def written(folder: Path, *, count: int = 3, capacity: int = 10, version: int = 1, header: int = 100) -> None:

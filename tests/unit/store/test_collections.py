@@ -14,12 +14,14 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sqlalchemy import update
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
+from recall_integrations.database import schema
 from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.vectors import SemanticIndex
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import collections, filling, journal
+from recall_integrations.store import chroma_files, collections, filling, journal
+from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -40,7 +42,7 @@ TEN = config(10, cache_mb=0)
 @pytest.fixture(autouse=True)
 def many_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collections, "SLICE", 8)
-    monkeypatch.setattr(collections, "AT_ONCE", 3)
+    monkeypatch.setattr(chroma_files, "AT_ONCE", 3)
     monkeypatch.setattr(filling, "QUIET_S", 0.0)
 
 
@@ -57,7 +59,7 @@ def number(store: MemoryStore, scope: Scope = LARGE) -> int:
 def agrees(store: MemoryStore, scope: Scope = LARGE) -> None:
     """The collection holds exactly what stands."""
     view = store.view(number(store, scope))
-    held = in_collections.nums(store.semantic)[f"recall-scope-{number(store, scope)}"]
+    held = in_collections.nums(store)[store.indexes.home_of(number(store, scope))]
     assert held.tolist() == view.nums[view.alive].tolist()
 
 
@@ -86,7 +88,7 @@ def test_a_small_store_neither_loads_chroma_nor_has_a_directory_for_it(tmp_path:
         "        assert optimizer.recall('note 7', time_budget_ms=60_000).hits\n"
         "        optimizer.close()\n"
         "        store.stats(), store.reindex()\n"
-        "        assert store.indexes.settle(1) and not store.indexes.collections.loaded\n"
+        "        assert store.indexes.settle(1) and not store.indexes.collections.server.opened\n"
         "    assert examine(sys.argv[1]).clean and repair(sys.argv[1]).clean\n"
         "assert 'chromadb' not in sys.modules, 'loaded'\n"
     )
@@ -100,8 +102,8 @@ def test_a_small_store_neither_loads_chroma_nor_has_a_directory_for_it(tmp_path:
 
 def test_there_is_nothing_to_open_without_a_large_scope(store: MemoryStore) -> None:
     store.remember("hello")
-    with pytest.raises(IndexUnavailable, match="No scope is so large"):
-        _ = store.semantic
+    assert store.indexes.settle(60) and not store.indexes.home_of(number(store, Scope()))
+    assert not store.indexes.collections.server.opened
     assert not list(store.path.glob("semantic*"))
 
 
@@ -109,18 +111,17 @@ def test_there_is_nothing_to_open_without_a_large_scope(store: MemoryStore) -> N
 
 
 def test_a_scope_that_grows_is_filled_beside_the_caller(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    gate, real = threading.Event(), SemanticIndex.apply
+    gate, real = threading.Event(), ChromaFiles.apply
 
     def waits(*args: Any) -> None:
         assert gate.wait(60)
         real(*args)
 
-    monkeypatch.setattr(SemanticIndex, "apply", waits)
+    monkeypatch.setattr(ChromaFiles, "apply", waits)
     store = open_store(config=TEN)
     put(store, 0, 40)
     put(store, 0, 5, SMALL)
-    assert store.indexes.home_of(number(store)) and store.indexes.home_until(number(store)) == 0
-    assert not store.indexes.home_of(number(store, SMALL))
+    assert store.indexes.home_until(number(store)) == 0
     finds(store, range(0, 40, 7))  # all of them are scanned
     assert store.indexes.lag == {"lexical": 0, "semantic": 0}
     gate.set()
@@ -139,20 +140,20 @@ def test_what_is_replaced_or_forgotten_goes(open_store: OpenStore) -> None:
     put(store, 3, 6)
     store.forget("m9", scope=LARGE)
     assert store.indexes.settle(60)
-    assert store.semantic.count() == 39
+    assert in_collections.count(store) == 39
     agrees(store)
 
 
 def test_forgotten_while_it_is_filled(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    real, passed, gate = SemanticIndex.apply, threading.Event(), threading.Event()
+    real, passed, gate = ChromaFiles.apply, threading.Event(), threading.Event()
 
-    def stops_once(index: SemanticIndex, home: str, nums: list[int], *args: Any) -> None:
+    def stops_once(index: ChromaFiles, home: str, nums: list[int], *args: Any) -> None:
         real(index, home, nums, *args)
         if nums and not passed.is_set():
             passed.set()
             assert gate.wait(60)
 
-    monkeypatch.setattr(SemanticIndex, "apply", stops_once)
+    monkeypatch.setattr(ChromaFiles, "apply", stops_once)
     store = open_store(config=TEN)
     put(store, 0, 40)
     assert passed.wait(60)
@@ -162,7 +163,7 @@ def test_forgotten_while_it_is_filled(open_store: OpenStore, monkeypatch: pytest
     gate.set()
     assert store.indexes.settle(60)
     agrees(store)
-    assert store.semantic.count() == 36
+    assert in_collections.count(store) == 36
 
 
 def test_what_a_close_leaves_is_filled_after_the_next_open(
@@ -195,7 +196,7 @@ def test_a_short_tail_does_not_load_chroma_at_the_next_open(
     store.close()
     store = open_store(config=TEN)
     time.sleep(0.1)
-    assert not store.indexes.collections.loaded
+    assert not store.indexes.collections.server.opened
     assert store.indexes.collections.lacking() == {number(store): 4}
     store.close()
     found = examine(store.path)
@@ -224,11 +225,11 @@ def test_a_collection_that_nobody_needs_is_removed_beside_others(open_store: Ope
     put(store, 0, 12)
     put(store, 0, 30, SMALL)
     assert store.indexes.settle(60)
-    left = f"recall-scope-{number(store)}"
+    left = store.indexes.home_of(number(store))
     store.close()
     store = open_store(config=config(20, cache_mb=0))
     assert store.indexes.home_of(number(store, SMALL)) and not store.indexes.home_of(number(store))
-    assert left not in in_collections.nums(store.semantic)
+    assert store.indexes.settle(60) and left not in in_collections.nums(store)
     agrees(store, SMALL)
     assert store.stats()["notices"] == []
 
@@ -286,7 +287,7 @@ def broken(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]:
         raise IndexUnavailable("Chroma is not here today.")
 
     with monkeypatch.context() as patched:
-        patched.setattr(SemanticIndex, "_open", fails)
+        patched.setattr(ChromaFiles, "_opened", fails)
         yield patched
 
 
@@ -314,7 +315,7 @@ def test_a_failure_while_filling_is_said_once(open_store: OpenStore, monkeypatch
         def full(*_: object) -> None:
             raise IndexUnavailable("Chroma failed: disk full")
 
-        patched.setattr(SemanticIndex, "apply", full)
+        patched.setattr(ChromaFiles, "apply", full)
         for i in range(30, 34):
             put(store, i, i + 1)
             assert not store.indexes.settle(60)
@@ -333,7 +334,8 @@ def test_damage_that_shows_in_a_recall_is_scanned_around(
     store = open_store(config=TEN)
     put(store, 0, 40)
     assert store.indexes.settle(60)
-    store.semantic.apply(store.indexes.home_of(number(store)), [], np.empty((0, 16), np.float32), [5, 6, 7, 8])
+    server = store.indexes.collections.server
+    server.apply(store.indexes.home_of(number(store)), [], np.empty((0, 16), np.float32), [5, 6, 7, 8])
     store.close()
     store = open_store(config=TEN)
     finds(store, range(0, 40, 7))  # the first of them opens Chroma, which lacks some
@@ -343,13 +345,29 @@ def test_damage_that_shows_in_a_recall_is_scanned_around(
     assert [p.name for p in store.path.glob("semantic*")] == ["semantic.1"]
 
 
+@pytest.mark.parametrize("home", ["scope-1", "0123456789ab.1.00000000.abcdef"])
+def test_collections_of_an_earlier_version_or_of_a_server_are_filled_anew(open_store: OpenStore, home: str) -> None:
+    store = open_store(config=TEN)
+    put(store, 0, 40)
+    assert store.indexes.settle(60)
+    with store.engine.begin() as connection:
+        connection.execute(update(schema.scopes).values(vector_home=home))
+    store.close()
+    store = open_store(config=TEN)
+    finds(store, range(0, 40, 9))
+    assert store.indexes.settle(60)
+    agrees(store)
+    assert store.indexes.home_of(number(store)) != home and len(in_collections.nums(store)) == 1
+    assert ["earlier version" in said for said in store.stats()["notices"]] == [True] * (home == "scope-1")
+
+
 # -- the journal -------------------------------------------------------------------------------------------------------
 
 
 def test_the_journal_keeps_what_a_collection_has_not_seen(
     open_store: OpenStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(journal.prune_applied, "__kwdefaults__", {"upto": None, "keep": 5})
+    monkeypatch.setattr(journal.prune_applied, "__kwdefaults__", {"keep": 5})
     store = open_store(config=TEN)
     put(store, 0, 30)
     assert store.indexes.settle(60)
@@ -369,7 +387,7 @@ def test_the_journal_keeps_what_a_collection_has_not_seen(
     store.close()
     store = open_store(config=TEN)  # pruned beyond the last change of the large scope
     assert store.indexes.settle(60) and store.stats()["notices"] == []
-    assert store.semantic.count() == 29
+    assert in_collections.count(store) == 29
 
 
 def test_repair_fills_what_is_damaged_before_it_returns(open_store: OpenStore, embedding: object) -> None:
@@ -400,7 +418,7 @@ def test_what_a_reindex_that_fails_leaves_is_filled_afterwards(
     store = open_store(config=TEN)
     put(store, 0, 40)
     assert store.indexes.settle(60)
-    real, calls = SemanticIndex.apply, [0]
+    real, calls = ChromaFiles.apply, [0]
 
     def fails(*given: Any) -> None:
         calls[0] += 1
@@ -409,7 +427,7 @@ def test_what_a_reindex_that_fails_leaves_is_filled_afterwards(
         real(*given)
 
     with monkeypatch.context() as patched:
-        patched.setattr(SemanticIndex, "apply", fails)
+        patched.setattr(ChromaFiles, "apply", fails)
         with pytest.raises(IndexUnavailable, match="disk full"):
             store.reindex()
         finds(store, range(0, 40, 9))

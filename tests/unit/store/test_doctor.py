@@ -98,9 +98,7 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         view = store.view(scope_id)
         assert view.count == count and len(store.lexical.nums()) == count + store.count(scope=OTHER)
         assert store.indexes.settle(60)
-        assert (
-            view.nums[view.alive].tolist() == in_collections.nums(store.semantic)[f"recall-scope-{scope_id}"].tolist()
-        )
+        assert view.nums[view.alive].tolist() == in_collections.nums(store)[store.indexes.home_of(scope_id)].tolist()
         store.remember("and it goes on", scope=OTHER)
     assert examine(path, clock=clock).clean
 
@@ -328,7 +326,7 @@ def test_indexes(
         with MemoryStore.open(path, embedding=module_embedding, config=CONFIG) as store:
             num = int(store.lexical.nums()[0])
             store.lexical.apply([] if damage == "lacks one" else [(1, 9_999, "crow")], [num] * (damage == "lacks one"))
-            assert store.indexes.semantic
+            assert store.indexes.neighbours
     found = examine(path, clock=clock)
     assert states(found) == {f"{index} index": "problem"}, found.as_data()
     mended = mend(path)

@@ -26,6 +26,7 @@ from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
+from tests import in_collections
 from tests.rows import each_row
 
 OpenStore = Callable[..., MemoryStore]
@@ -391,9 +392,9 @@ def test_another_embedding_is_refused_until_reindexed(
         assert home
         vector = store.embedding.embed_query("note7")
         view = store.view(scope_id)
-        nums, cosines = store.semantic.nearest(home, vector, 1)  # the scope's own collection was filled again
+        nums, cosines = store.indexes.neighbours.nearest(home, vector, 1)  # the scope's own collection was filled again
         assert [view.ids[r] for r in view.rows_of(nums)] == ["m7"] and cosines[0] > 0.99
-        assert store.semantic.count() == 12
+        assert in_collections.count(store) == 12
         assert store.stats()["embedding"] == "other:8"
     with pytest.raises(EmbeddingMismatch):
         open_store(config=config)
@@ -447,17 +448,17 @@ def test_scope_that_outgrows_the_exact_scan_gets_a_collection(open_store: OpenSt
     store.remember_many([Memory(f"note{i}", id=f"m{i}") for i in range(8)], scope=U1)
     first, second = store.scope_id(Scope()), store.scope_id(U1)
     assert first is not None and second is not None
-    assert not store.indexes.home_of(first) and not store.indexes.collections.loaded
+    assert not store.indexes.home_of(first) and not store.indexes.collections.server.opened
     store.remember_many([Memory(f"late{i}", id=f"l{i}") for i in range(5)])
-    assert store.indexes.home_of(first) and not store.indexes.home_of(second)
     assert store.indexes.settle(60)
-    assert store.semantic.count() == 13
+    assert store.indexes.home_of(first) and not store.indexes.home_of(second)
+    assert in_collections.count(store) == 13
     store.forget("m0")
-    assert store.indexes.settle(60) and store.semantic.count() == 12
+    assert store.indexes.settle(60) and in_collections.count(store) == 12
     store.close()
     store = open_store(config=config)
     assert store.indexes.home_of(first) and store.indexes.home_until(first)
-    assert store.semantic.count() == 12
+    assert in_collections.count(store) == 12
     assert store.stats()["notices"] == []
 
 
