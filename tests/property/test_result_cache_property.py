@@ -12,11 +12,13 @@ from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import HealthCheck, Phase, example, given, settings
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
 from recall_integrations.config import RankingConfig
+from recall_integrations.errors import InvalidFilter
 from tests.quick import examples
 from tests.rows import each_row
 
@@ -186,6 +188,10 @@ class Cached(RuleBasedStateMachine):
 
     def _ask(self, config: str, query: str, options: dict[str, Any]) -> None:
         long: Any = {**options, "time_budget_ms": 60_000}
+        if options["privacy"] == "block" and options["filters"].metadata:
+            with pytest.raises(InvalidFilter):
+                self.cached[config].recall(query, now=self.now, **long)
+            return
         found = self.cached[config].recall(query, now=self.now, **long)
         moment = self.now
         if found.cache.hit:  # it answers the moment that it names, which is hardly over

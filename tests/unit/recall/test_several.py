@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer, Scope
 from recall_integrations.config import RankingConfig, RecallConfig
-from recall_integrations.errors import InvalidArgument, InvalidScope, RecallTimeout
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidScope, RecallTimeout
 from recall_integrations.recall import runner
 from recall_integrations.types import RecallResult
 
@@ -225,13 +225,16 @@ def test_a_filter_that_nothing_meets(optimizer: QueryOptimizer) -> None:
 
 
 def test_notes_go_through_the_door(optimizer: QueryOptimizer) -> None:
-    where, filters = Scope(user_id="lena@example.com"), {"lena@example.com": 1}
+    where, filters = Scope(user_id="lena@example.com"), {"colour": 1}
     shown = optimizer.recall("tea", scope=where, privacy="redact").notes
     assert [n.reason for n in shown] == ["scope.unknown"] and "lena" not in shown[0].detail
-    shown = optimizer.recall("tea", scope=USER, filters=filters, privacy="redact").notes
-    assert shown and "lena" not in "".join(n.detail for n in shown)
-    shown = optimizer.recall("tea", scope=USER, filters=filters, privacy="block").notes
+    assert optimizer.recall("tea", scope=USER, filters=filters, privacy="redact").notes
+    shown = optimizer.recall("tea", scope=where, privacy="block").notes
     assert shown and not "".join(n.detail for n in shown)
+    for mode in ("redact", "block"):
+        with pytest.raises(InvalidFilter) as caught:
+            optimizer.recall("tea", scope=USER, filters={"lena@example.com": 1}, privacy=mode)
+        assert "lena" not in str(caught.value)
 
 
 def test_a_large_scope_is_not_waited_for(
