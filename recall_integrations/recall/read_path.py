@@ -81,6 +81,7 @@ SCOPE_SETTINGS = "settings.scope"
 ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
 CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
 EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
+EMBED_FAIR_MS = 500.0  # half of a recall of one second; remote embeddings take some 150
 BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
 LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
 PATHS_MAX = 256  # number of entries of `scopes` that are in use at once
@@ -211,7 +212,7 @@ class ReadPath:
             unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS))
         precise = config.planner.precise_threshold
         parse = Parse(store, config, unsure, self._admission.waiting)
-        embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS))
+        embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS, fair_ms=EMBED_FAIR_MS))
         arms = Arms(
             specs,
             makers,

@@ -204,10 +204,11 @@ class Guard:
         breaker: Breaker | None = None,
         threads: Bulkhead | None = None,
         attempts: int = 1,  # at a call that raises, within its time, with growing pauses of random length
+        fair_ms: float = FAIR_MS,  # time in which a component that works has answered; one that had less may be late
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.name, self.limit_ms = name, limit_ms
+        self.name, self.limit_ms, self._fair_ms = name, limit_ms, fair_ms
         self.breaker = Breaker(name) if breaker is None else breaker
         self.threads = Bulkhead(name) if threads is None else threads
         self.pace = Pace()
@@ -264,7 +265,7 @@ class Guard:
         if future.done() and isinstance(busy := _raised(future), Busy):
             self.breaker.released(given)
             return Answer(reason=BUSY, detail=str(busy))
-        fair = left >= FAIR_SHARE * min(self.limit_ms, FAIR_MS)
+        fair = left >= FAIR_SHARE * min(self.limit_ms, self._fair_ms)
         return Call(future, given, began, limit, work, pieces, probe, fair, whose)
 
     def ended(
@@ -324,10 +325,10 @@ class Guard:
 
     def _late(self, call: Call[T], took_ms: float) -> Answer[T]:
         """Count a call that has used up its time, and return that as its outcome."""
-        self.pace.record(LATE * took_ms, call.work, call.pieces)
-        if call.fair:
+        if call.fair:  # the breaker decides: a pace that was read from calls that hang would let no more of them count
             self.breaker.failed(call.given, TIMEOUT, call.whose)
         else:
+            self.pace.record(LATE * took_ms, call.work, call.pieces)
             self.breaker.released(call.given)
         detail = f"{self.name} did not answer within {took_ms:.0f} ms."
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
@@ -384,14 +385,18 @@ class Guards:
         self._made: dict[str, Guard] = {}
         self._lock = threading.Lock()
 
-    def of(self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1) -> Guard:
+    def of(
+        self, name: str, *, who: str = "", limit_ms: float = math.inf, attempts: int = 1, fair_ms: float = FAIR_MS
+    ) -> Guard:
         """Return the guard of a component. The first call sets its properties; later ones may have another limit."""
         made = self._made.get(name)
         if made is not None:
             return made.limited(limit_ms)
         settings, who = self._settings, f"{name}:{who}" if who else name
         breaker = Breaker(who, failures_max=settings.failures_max, open_s=settings.open_s, shelf=self._shelf)
-        guard = Guard(name, limit_ms=limit_ms, breaker=breaker, attempts=attempts, waiting=self._waiting)
+        guard = Guard(
+            name, limit_ms=limit_ms, breaker=breaker, attempts=attempts, fair_ms=fair_ms, waiting=self._waiting
+        )
         with self._lock:
             return self._made.setdefault(name, guard).limited(limit_ms)
 

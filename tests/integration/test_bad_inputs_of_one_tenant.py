@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -94,3 +95,27 @@ def test_the_same_scope_waits_until_the_pause_is_over() -> None:
     assert embedding.asked == before
     optimizer.close()
     optimizer.store.close()
+
+
+def test_an_embedding_that_hangs_is_left_alone_after_three_recalls_of_a_second() -> None:
+    over = threading.Event()
+    hangs = {"now": False}
+
+    def embed(texts: list[str]) -> Any:
+        if hangs["now"]:
+            over.wait(30)
+        return bundled().embed_documents(texts)
+
+    store = MemoryStore.open(embedding=embed)
+    store.remember_many(TEXTS, scope=MINE)
+    optimizer = QueryOptimizer(store)
+    hangs["now"] = True
+    try:
+        for n, budget in enumerate((1_000, 150, 1_000, 150, 1_000)):  # the short ones say nothing of it
+            optimizer.recall(f"a question {n}", scope=MINE, time_budget_ms=budget)
+        (health,) = [part for part in optimizer.health() if part.component == "embed"]
+        assert (health.breaker, health.why) == ("open", "timeout")
+    finally:
+        over.set()
+        optimizer.close()
+        store.close()
