@@ -27,7 +27,7 @@ from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entities import EntityCatalog
 from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.types import Filters
-from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of
+from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of, tests_of
 from recall_integrations.types.roles import ROLE_CODES, Role, role_of
 
 SCOPES_MAX = 4_096  # of which something is kept; those of a handful of memories take next to nothing each
@@ -198,6 +198,7 @@ def _decoded(text: Any) -> Mapping[str, Any]:
 
 ACTOR, CHANNEL, THREAD = Asked("actor"), Asked("channel"), Asked("thread")
 SOON = 20_000  # rows whose metadata are read in some tens of milliseconds
+SHOWN_SOON = 1_000  # rows whose metadata are redacted in that time, where a mode shows them so
 FIRST = 64  # memories that are looked up before all of them are
 KEYS_MAX = 1_000  # of which it is noted whether a snapshot holds them
 MASKS_MAX = 8  # of one snapshot; a filter of a retriever is the same in every recall
@@ -243,6 +244,8 @@ class Filtering:
 
     def ready(self, view: ScopeView, filters: Filters) -> bool:
         """Say whether the mask is quick enough for a recall: its columns are in memory, or soon read."""
+        if filters.condition is not None and any(test.shown for test in tests_of(filters.condition)):
+            return view.size <= SHOWN_SOON or _key(filters) in view.memo.get(_MASKS, {})
         return view.size <= SOON or self._index.has(view.scope_id, asked_of(filters))
 
     def absent(self, view: ScopeView, filters: Filters) -> list[str]:
@@ -258,7 +261,7 @@ class Filtering:
 
     def _by_values(self, view: ScopeView, filters: Filters) -> Mask:
         """Filter by actor, channel, thread and metadata."""
-        key = (filters.actors, filters.channels, filters.threads, repr(filters.condition))
+        key = _key(filters)
         masks: dict[object, Mask] = view.memo.setdefault(_MASKS, {})
         known = masks.get(key)
         if known is not None:
@@ -298,6 +301,10 @@ class Filtering:
         with self._engine.connect() as connection:
             query = select(n.c.num).where(n.c.scope_id == view.scope_id, n.c.ent.in_(ents))
             return _of_nums(view, [row[0] for row in connection.execute(query)])
+
+
+def _key(filters: Filters) -> object:
+    return filters.actors, filters.channels, filters.threads, repr(filters.condition)
 
 
 def asked_of(filters: Filters) -> list[Asked]:

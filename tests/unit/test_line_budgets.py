@@ -40,7 +40,7 @@ BUDGET = {
     "resilience": 1_380,
     "rewriting": 610,
     "serving": 4_090,
-    "store": 12_110,
+    "store": 12_120,
     "text": 1_270,
     "types": 2_740,
     TOP: 2_360,
