@@ -326,7 +326,7 @@ class ReadPath:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
         reading = self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S)
-        whose = str(self.store.scope_id(request.scope) or "")
+        whose = str(self.store.known(request.scope) or "")
         with self._admission.admitted(deadline) as given, reading, serving(whose):
             k = given.k(request.k)
             asked = replace(request, k=k) if k != request.k else request

@@ -108,4 +108,5 @@ def leave(connection: Connection, names: Iterable[str]) -> None:
 
 def removed(connection: Connection, names: Iterable[str]) -> None:
     """Note, in the caller's transaction, that these collections are removed."""
-    put_meta(connection, LEFT, json.dumps(sorted(set(_left(connection)) - set(names))))
+    if gone := set(names):
+        put_meta(connection, LEFT, json.dumps(sorted(set(_left(connection)) - gone)))
