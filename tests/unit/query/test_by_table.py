@@ -234,6 +234,7 @@ _LISTS = {
 @each_row(
     ("code", "section"),
     [
+        ("en", "person"),
         ("en", "sessions"),
         *((code, name) for name in _LISTS for code in READ if getattr(tables(code), name)),
     ],
