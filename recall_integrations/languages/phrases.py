@@ -112,21 +112,21 @@ def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> 
 def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
     """Compile one pattern for all the phrases, the longest first; `None` without any."""
     ordered = _ordered(phrases)
-    if not ordered:
-        return None
-    parts = {p: _compiled(p, slots or {}) for p in ordered}
-    # A boundary that all phrases share is written once: most places of a text begin no word, and the pattern
-    # compiles in a third of the time.
-    begins = _WORD_BEGINS if all(start for start, _, _ in parts.values()) else ""
-    ends = _WORD_ENDS if all(end for _, _, end in parts.values()) else ""
-    written = "|".join(f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts.values())
-    written = _NAMED.sub(lambda m: f"{m[0]}{m.start()}", written)  # each name once, though a slot stands in several
     try:
-        return re.compile(f"{begins}(?:{written}){ends}", re.IGNORECASE)
+        return re.compile(written(ordered, slots or {}), re.IGNORECASE) if ordered else None
     except re.error:
-        for phrase, part in parts.items():
-            _check(phrase, "".join(part))
+        for phrase in ordered:
+            _check(phrase, "".join(_compiled(phrase, slots or {})))
         raise
+
+
+def written(phrases: Iterable[str], slots: Slots) -> str:
+    """Write the phrases as one expression; a boundary that all share once: it compiles in a third of the time."""
+    parts = [_compiled(p, slots) for p in _ordered(phrases)]
+    begins = WORD_BEGINS if all(start for start, _, _ in parts) else ""
+    ends = _WORD_ENDS if all(end for _, _, end in parts) else ""
+    body = "|".join(f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts)
+    return f"{begins}(?:{_NAMED.sub(lambda m: f'{m[0]}{m.start()}', body)}){ends}"  # a slot stands in several
 
 
 def _check(phrase: str, part: str) -> None:
@@ -158,11 +158,11 @@ def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
     body = f"(?:{body})" if "|" in phrase else body
     if _loose(phrase, slots):
         return "", body, ""
-    start = _WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
+    start = WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
     return start, body, _WORD_ENDS if _EDGE.match(phrase[-1]) else ""
 
 
-_WORD_BEGINS = rf"(?<!{LETTER})"
+WORD_BEGINS = rf"(?<!{LETTER})"
 _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
 _EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
 _PIECE = regex(

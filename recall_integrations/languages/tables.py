@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
 
 SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
-ENGLISH = "en"  # is read by rules of its own, but for negation and sessions; its words are in `en.json`
+ENGLISH = "en"  # is read by rules of its own, but for negation, person and sessions; its words are in `en.json`
 
 
 @record(frozen=True, slots=True, kw_only=True)

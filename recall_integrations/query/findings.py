@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from recall_integrations.errors import RecallError
 from recall_integrations.languages.phrases import blanked
-from recall_integrations.query.asked_role import NOBODY, AskedRole
+from recall_integrations.query.by_table.person import NOBODY, AskedRole
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import Negation
 from recall_integrations.query.spans import Span, inside

@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidQuery
 from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
 from recall_integrations.query.asides import asides
-from recall_integrations.query.asked_role import asked_role, first_person
+from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.identifiers import find_identifiers
@@ -108,7 +108,7 @@ class QueryParser:
         self._find_places(found, local, times=window is None)
         assistant = known.assistant
         found.asked = found.guard(
-            "parse.asked_role", lambda: asked_role(text, words.tokens, read_in, assistant=assistant), found.asked
+            "parse.asked_role", lambda: asked_role(text, read_in, assistant=assistant), found.asked
         )
         found.refs = _entities(found)
         _find_words(found)
@@ -234,10 +234,10 @@ def _entities(found: Findings) -> tuple[EntityRef, ...]:
         return refs
     # The user is mentioned where the query says "I" or "my", unless it asks for the words of the assistant.
     asks_assistant = known.assistant and found.asked.role is Role.ASSISTANT
-    spoken = None if asks_assistant else first_person(found.asking, found.point, found.language)
+    spoken = None if asks_assistant else first_person(found.point, found.language)
     if spoken is None:
         return (*refs, known.user)
-    return (*refs, replace(known.user, mention=text[spoken.start : spoken.end], span=(spoken.start, spoken.end)))
+    return (*refs, replace(known.user, mention=text[slice(*spoken)], span=spoken))
 
 
 def _corrections(found: Findings) -> tuple[Correction, ...]:

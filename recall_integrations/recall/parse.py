@@ -18,12 +18,12 @@ from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spans import Spans
+from recall_integrations.query.user import implicit_user
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed

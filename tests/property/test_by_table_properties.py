@@ -12,8 +12,8 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.phrases import CHARS_MAX, said
 from recall_integrations.languages.tables import SECTIONS, unread
-from recall_integrations.query.asked_role import asked_role, first_person
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
+from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import find_negations
@@ -44,9 +44,9 @@ def test_any_text_is_read(text: str, code: str | None) -> None:
         assert 0 <= negation.span[0] <= start < end <= negation.span[1] <= len(text)
     session = read_session(text, language=code)
     assert session is None or 0 <= session.span[0] < session.span[1] <= len(text)
-    spoken = first_person([], text, code)
-    assert spoken is None or 0 <= spoken.start < spoken.end <= len(text)
-    assert 0 <= asked_role(text, [], code).strength <= 1
+    spoken = first_person(text, code)
+    assert spoken is None or 0 <= spoken[0] < spoken[1] <= len(text)
+    assert 0 <= asked_role(text, code).strength <= 1
     assert 0 <= type_cues(text, code)[0] <= 1
     for start, end in (*courtesies(text, code), *no_keywords(text, code)):
         assert 0 <= start <= end <= len(text)
@@ -70,8 +70,8 @@ def test_what_has_no_tables_is_not_guessed(text: str) -> None:
     for code in ("tlh", None):
         assert find_negations(text, code) == ()
         assert read_session(text, language=code) is None
-        assert first_person([], text, code) is None
-        assert asked_role(text, [], code).role is None
+        assert first_person(text, code) is None
+        assert asked_role(text, code).role is None
         assert type_cues(text, code) == (0.0, (), ())
     assert unread("tlh") == unread(None) == SECTIONS
     assert unread("en") == ()
@@ -99,5 +99,5 @@ def test_a_long_text_is_read_from_its_beginning_only(code: str) -> None:
         assert len(said(text).text) <= CHARS_MAX
         assert find_negations(text, code) == find_negations(beginning, code)
         assert read_session(text, language=code) == read_session(beginning, language=code)
-        assert first_person([], text, code) == first_person([], beginning, code)
-        assert asked_role(text, [], code) == asked_role(beginning, [], code)
+        assert first_person(text, code) == first_person(beginning, code)
+        assert asked_role(text, code) == asked_role(beginning, code)

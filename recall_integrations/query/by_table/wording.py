@@ -5,25 +5,38 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.phrases import Said, Slots, alternatives, pattern
+from recall_integrations.languages.phrases import WORD_BEGINS, Said, Slots, alternatives, pattern, written
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
+from recall_integrations.records import record
 
 Match = tuple[int, int]
 _NEVER = re.compile(r"(?!)")
 _PLAIN = regex(r"[a-z'&-]+")
+_WORD = regex(r"\w+")
 _SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
+
+
+@record(frozen=True, slots=True, eq=False)
+class Together:
+    """Lists that are read together: of phrases that begin at a place, that of the first list is found."""
+
+    names: tuple[str, ...]
+    hiding: frozenset[str]  # lists in whose phrases no other begins
+    small: bool = False  # whether the text is read in small letters, which is faster, where no phrase has a capital
 
 
 class Wording:
     """The lists of one section of a table file, each compiled when it is first asked for.
 
     A name that is neither a list that is `known`, nor one of the `values` that are no phrases, would have no effect,
-    and raises `InvalidArgument`; `where` says where it stands. `more` makes slots besides those of the section.
+    and raises `InvalidArgument`; `where` says where it stands. `more` makes slots besides those of the section;
+    `together` are the lists that `each` reads.
     """
 
     def __init__(
@@ -33,13 +46,15 @@ class Wording:
         where: str,
         values: Iterable[str] = (),
         more: Callable[[Wording], Slots] = lambda _: {},
+        together: Iterable[Together] = (),
     ) -> None:
-        self.section, self._known, self._more = section, tuple(known), more
-        allowed = {*self._known, *values, "words"}
+        self.section, self._known, self._together, self._more = section, tuple(known), tuple(together), more
+        allowed = {*self._known, *chain(*(of.names for of in self._together)), *values, "words"}
         if unknown := ", ".join(sorted(set(map(str, section)) - allowed)):
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
         self._patterns: dict[str, re.Pattern[str]] = {}
+        self._joined: dict[Together, re.Pattern[str]] = {}
         self._sets: dict[str, frozenset[str] | None] = {}
 
     @cached_property
@@ -67,20 +82,58 @@ class Wording:
 
     def has(self, name: str, word: str) -> bool:
         """Say whether a word is one of the phrases under a name: looked up, where these are words without accents."""
+        words = self._words(name)
+        return word.lower() in words if words is not None else self.pattern(name).fullmatch(word) is not None
+
+    def mentions(self, name: str, text: str) -> bool:
+        """Say whether the text holds one of the phrases under a name: looked up, where these are words."""
+        words = self._words(name)
+        return not words.isdisjoint(_WORD.findall(text.lower())) if words is not None else self.says(name, text)
+
+    def _words(self, name: str) -> frozenset[str] | None:
         if name not in self._sets:
             plain = [phrase.lower() for phrase in self.phrases(name)]
             self._sets[name] = frozenset(plain) if all(map(_PLAIN.fullmatch, plain)) else None
-        words = self._sets[name]
-        return word.lower() in words if words is not None else self.pattern(name).fullmatch(word) is not None
+        return self._sets[name]
 
     def prepare(self) -> None:
         """Compile all lists now, not when a query asks for them."""
         for name in self._known:
             self.pattern(name)
+        for lists in self._together:
+            self._pattern_of(lists)
 
     def found(self, name: str, text: str) -> Iterator[Match]:
         """Yield the spans of the phrases under a name, in order."""
         return (m.span() for m in self.pattern(name).finditer(text))
+
+    @cached_property
+    def _small(self) -> bool:
+        return not any(map(str.isupper, str(self.section)))
+
+    def _pattern_of(self, lists: Together) -> re.Pattern[str]:
+        if lists not in self._joined:
+            each = {name: written(known, self._slots) for name in lists.names if (known := self.phrases(name))}
+            begins = WORD_BEGINS if all(one.startswith(WORD_BEGINS) for one in each.values()) else ""
+            groups = "|".join(f"(?P<{name}>{one.removeprefix(begins)})" for name, one in each.items())
+            flags = 0 if lists.small and self._small else re.IGNORECASE
+            try:
+                self._joined[lists] = re.compile(f"{begins}(?:{groups or '(?!)'})", flags)
+            except re.error:
+                for name in each:
+                    self.pattern(name)  # says which phrase cannot be read
+                raise
+        return self._joined[lists]
+
+    def each(self, lists: Together, text: str, at: int = 0) -> Iterator[tuple[str, Match]]:
+        """Yield the phrases of several lists from `at`, each with its list, in the order in which they begin."""
+        if lists.small and self._small:
+            text = text.lower() if text.isascii() else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
+        wanted = self._pattern_of(lists)
+        while (match := wanted.search(text, at)) is not None:
+            name = match.lastgroup or ""
+            yield name, match.span()
+            at = match.end() if name in lists.hiding else match.start() + 1
 
     def says(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name."""

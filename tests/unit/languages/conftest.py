@@ -7,11 +7,10 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.query.asked_role import asked_role, first_person
+from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.features import type_cues
 from recall_integrations.query.negation import find_negations
-from recall_integrations.text import tokenize
 
 Read = Callable[[str, str, str], Any]
 
@@ -26,7 +25,7 @@ def _negated(text: str, code: str) -> list[str]:
 
 
 def _role(text: str, code: str) -> str | None:
-    role = asked_role(text, None, code).role
+    role = asked_role(text, code).role
     return None if role is None else role.value
 
 
@@ -38,8 +37,8 @@ def _session(text: str, code: str) -> tuple[int, ...] | str | None:
 
 
 def _person(text: str, code: str) -> str | None:
-    found = first_person(tokenize(text), text, code)
-    return None if found is None else text[found.start : found.end].lower()
+    found = first_person(text, code)
+    return None if found is None else text[slice(*found)].lower()
 
 
 def _type(text: str, code: str) -> str | None:

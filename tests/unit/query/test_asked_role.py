@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.query.asked_role import AskedRole, asked_role
+from recall_integrations.query.by_table.person import AskedRole, asked_role
 from recall_integrations.types.roles import Role
 from tests.rows import each_row
 

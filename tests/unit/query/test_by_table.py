@@ -19,7 +19,7 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import SECTIONS
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.by_table import cues, negation, person, sessions
-from recall_integrations.query.by_table.wording import Wording, listed
+from recall_integrations.query.by_table.wording import Together, Wording, listed
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
@@ -234,6 +234,7 @@ _LISTS = {
 @each_row(
     ("code", "section"),
     [
+        ("en", "person"),
         ("en", "sessions"),
         *((code, name) for name in _LISTS for code in READ if getattr(tables(code), name)),
     ],
@@ -253,6 +254,19 @@ def test_every_phrase_of_every_table_can_be_read(code: str, section: str) -> Non
 def test_an_entry_that_no_reader_asks_for_is_an_error() -> None:
     with pytest.raises(InvalidArgument, match=r"xx.*exept.*known: .*except"):
         Wording({"exept": ["außer"]}, ("except", "without"), "xx")
+
+
+def test_of_lists_that_are_read_together_the_first_is_found_at_a_place() -> None:
+    lists = Together(("asked", "told", "i"), frozenset(["told"]), small=True)
+    words = Wording({"asked": ["did i say"], "told": ["i was told"], "i": ["i"]}, (), "xx", together=[lists])
+    text = "Did I say what I was told?"
+    assert [(name, text[slice(*at)]) for name, at in words.each(lists, text)] == [
+        ("asked", "Did I say"),
+        ("i", "I"),
+        ("told", "I was told"),
+    ]
+    with pytest.raises(InvalidArgument, match=r"'\(i' of a table"):
+        Wording({"i": ["(i"]}, (), "xx", together=[lists]).prepare()
 
 
 def test_lists_are_texts_or_lists() -> None:

@@ -12,9 +12,9 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Sc
 from recall_integrations.adapters.rows import memory_data
 from recall_integrations.console.importing import Importer
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
-from recall_integrations.query.asked_role import implicit_user
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
+from recall_integrations.query.user import implicit_user
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from tests.columns import ColumnsBuilder, TextRow
 from tests.rows import each_row

@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.asked_role import first_person, implicit_user
+from recall_integrations.query.by_table.person import first_person
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import entity_density
+from recall_integrations.query.user import implicit_user
 from recall_integrations.text import tokenize
 from recall_integrations.types import ParsedQuery, Scope
 from tests.rows import each_row
@@ -86,7 +87,7 @@ def test_the_user_says_nothing_about_the_query() -> None:
     ],
 )
 def test_first_person(text: str) -> None:
-    assert first_person(tokenize(text), text)
+    assert first_person(text)
 
 
 @each_row(
@@ -111,10 +112,10 @@ def test_first_person(text: str) -> None:
     ],
 )
 def test_not_first_person(text: str) -> None:
-    assert not first_person(tokenize(text), text)
+    assert not first_person(text)
 
 
 @given(st.text(max_size=200))
 def test_first_person_takes_any_text(text: str) -> None:
-    tokens = tokenize(text)
-    assert first_person(tokens, text) in (None, *tokens)
+    span = first_person(text)
+    assert span is None or 0 <= span[0] < span[1] <= len(text)
