@@ -33,7 +33,7 @@ BUDGET = {
     "ontop": 840,
     "planning": 430,
     "privacy": 2_100,
-    "query": 10_470,
+    "query": 10_240,
     "ranking": 4_500,
     "recall": 3_620,
     "reranking": 610,
@@ -45,7 +45,7 @@ BUDGET = {
     "types": 2_740,
     TOP: 2_360,
 }
-LINES = 77_500  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 77_300  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 364
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
