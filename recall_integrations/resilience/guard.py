@@ -252,7 +252,8 @@ class Guard:
         whose = for_whom.get()
         if self.breaker.refuses(whose):
             return self._off()
-        if paced and (usual := self.pace.estimate(work)) is not None and usual.median_ms > left:
+        counting = 0 < self.breaker.known.failures < RUNS_MIN  # a pace of calls that hang would let no third one count
+        if paced and not counting and (usual := self.pace.estimate(work)) is not None and usual.median_ms > left:
             probe = self.pace.refused()
             if not probe:
                 detail = f"Recent calls took {usual.median_ms:.0f} ms; there are {left:.0f}."
@@ -325,10 +326,10 @@ class Guard:
 
     def _late(self, call: Call[T], took_ms: float) -> Answer[T]:
         """Count a call that has used up its time, and return that as its outcome."""
-        if call.fair:  # the breaker decides: a pace that was read from calls that hang would let no more of them count
+        self.pace.record(LATE * took_ms, call.work, call.pieces)
+        if call.fair:
             self.breaker.failed(call.given, TIMEOUT, call.whose)
         else:
-            self.pace.record(LATE * took_ms, call.work, call.pieces)
             self.breaker.released(call.given)
         detail = f"{self.name} did not answer within {took_ms:.0f} ms."
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
