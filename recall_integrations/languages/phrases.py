@@ -11,6 +11,7 @@ import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from itertools import chain
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.patterns import regex
@@ -65,8 +66,9 @@ def _said(text: str) -> Said:
         plain = text[:CHARS_MAX].translate(_BLANKS)
         if "  " not in plain:
             return Said(plain, range(len(plain)), range(1, len(plain) + 1))
-        kept = [i for i, c in enumerate(plain) if c != " " or plain[i - 1 : i] != " "]
-        return Said("".join([plain[i] for i in kept]), kept, [i + 1 for i in kept])
+        cuts = [0, *(edge for blanks in _SEVERAL.finditer(plain) for edge in (blanks.start() + 1, blanks.end()))]
+        kept = [*chain.from_iterable(map(range, cuts[::2], [*cuts[1::2], len(plain)]))]
+        return Said(_SEVERAL.sub(" ", plain), kept, [i + 1 for i in kept])
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
@@ -88,6 +90,7 @@ def _said(text: str) -> Said:
 
 
 _cached = lru_cache(maxsize=16)(_said)
+_SEVERAL = regex("  +")
 
 
 def _plain(c: str) -> str:

@@ -27,7 +27,7 @@ BUDGET = {
     "frameworks": 1_860,
     "indexes": 5_960,
     "judging": 530,
-    "languages": 340,
+    "languages": 350,
     "learning": 1_430,
     "observability": 950,
     "ontop": 840,
