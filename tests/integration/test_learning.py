@@ -111,7 +111,9 @@ def test_the_whole_way(store, clock) -> None:
             age = 0.0
             for i in range(first, first + n):
                 clock.now += timedelta(minutes=10)
-                result = optimizer.recall(f"what was said in the {WORDS[i % 10]} note", scope=ANN, k=5)
+                # Of ten queries, chance would decide: the store draws which of them the new version answers.
+                asked = ("what was said in", "what did we say in", "what is in", "tell me of", "find", "show")[i % 6]
+                result = optimizer.recall(f"{asked} the {WORDS[i % 10]} note", scope=ANN, k=5)
                 wanted = min(result.hits, key=lambda hit: hit.memory.event_at)
                 age += (clock.now - result.hits[0].memory.event_at).days
                 assert optimizer.feedback(result, helpful=[wanted.memory.id])
@@ -122,11 +124,11 @@ def test_the_whole_way(store, clock) -> None:
         assert [step.step for step in optimizer.learn(ANN)] == ["started"]
         assert optimizer.learner().version("v1", ANN).steps["recency"] < 0
         clock.now += timedelta(days=8)
-        days(60, 40)
+        days(60, 120)
         (step,) = optimizer.learn(ANN)
         assert step.step == "promoted", step
         time.sleep(1.1)
-        assert days(100, 10) > before + 10
+        assert days(180, 10) > before + 10
         status = optimizer.learner().status(ANN)[0]
         assert status.state.serving == "v1" and status.ndcg["v1"][0] > status.ndcg["rules"][0]
         assert {judged.version for judged in store.judgements.of(ANN)} >= {"rules", "v1"}
