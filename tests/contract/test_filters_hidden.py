@@ -150,8 +150,13 @@ async def test_no_route_reads_a_hidden_value_out(client: httpx.AsyncClient) -> N
 
 @pytest.mark.parametrize("mode", ["redact", "block"])
 def test_no_exact_cosine_leaves(optimizer: QueryOptimizer, mode: str) -> None:
-    hits = optimizer.recall("what grows outside?", k=2, privacy=mode, time_budget_ms=5_000).hits
-    assert len(hits) == 2
+    result = optimizer.recall("what grows outside?", k=2, privacy=mode, time_budget_ms=5_000)
+    hits = result.hits
+    assert len(hits) == 2 and result.confidence == pytest.approx(round(result.confidence, 2), abs=1e-9)
+    at = hits[0].score  # a threshold of the caller's acts on what is shown, and halves nothing further
+    for least, there in ((at - 0.004, True), (at, True), (at + 0.0001, False), (at + 0.004, False)):
+        again = optimizer.recall("what grows outside?", k=2, privacy=mode, score_min=least, time_budget_ms=5_000)
+        assert bool(again.hits) is there, least
     for hit in hits:
         assert hit.score == round(hit.score, 2) and "(0." not in hit.reason
         assert all(2 * part.score == int(2 * part.score) for part in hit.contributions)

@@ -35,7 +35,7 @@ BUDGET = {
     "privacy": 2_100,
     "query": 10_240,
     "ranking": 4_500,
-    "recall": 3_620,
+    "recall": 3_630,
     "reranking": 610,
     "resilience": 1_380,
     "rewriting": 610,
