@@ -117,8 +117,8 @@ def test_what_is_withheld_from_the_caller_is_withheld_here(mode: str) -> None:
     (event,) = told.events
     assert event.result is not None and event.result.hits
     for hit in event.result.hits:  # the scope of a hit is the one that its caller named
-        assert "0134" not in f"{hit.memory}{hit.reason}"
-    assert "0134" not in f"{event.result.query}{event.scopes}" and "somebody" not in f"{event.scopes}"
+        assert "555 0134" not in f"{hit.memory}{hit.reason}"
+    assert "555 0134" not in f"{event.result.query}{event.scopes}" and "somebody" not in f"{event.scopes}"
 
 
 def test_refusals_and_errors_are_told(store: MemoryStore) -> None:
