@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import WORDS_MAX, Rows, TextColumns
-from recall_integrations.indexes.kernels import heads
+from recall_integrations.indexes.kernels import heads, maxima_of_runs
 from recall_integrations.indexes.lexicon import QueryTerms
 from recall_integrations.indexes.scope_view import Told
 from recall_integrations.ranking.features.bm25 import (
@@ -336,7 +336,7 @@ class Match:
         if not len(token) or not len(close):
             return
         begins, first, texts = self._blocks()
-        blocks = np.maximum.reduceat(close.take(token, axis=1), begins, axis=1)
+        blocks = maxima_of_runs(close, token, begins)
         if len(first) == len(begins):  # short texts: a block each
             self.soft[:, texts] = blocks
             self.passage[texts] = weighted(self.share, blocks)
