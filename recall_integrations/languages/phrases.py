@@ -21,7 +21,9 @@ CHARS_MAX = 4_000  # of a text that are read: what is longer is no question
 CACHED_CHARS_MAX = 1_000
 GAP_WORDS, GAP_CHARS = 8, 24
 
-MARKS = "\u0300-\u036f\u0900-\u0963\u0971-\u097f"  # accents, and Devanagari, whose vowel signs are no letters to `re`
+# Accents, and Devanagari, whose vowel signs are no letters to `re`. Two ranges: of a set of three `re` makes a large
+# table, which takes three times as long.
+MARKS = "\u0300-\u036f\u0900-\u0963"
 LETTER = rf"(?-i:[\w{MARKS}])"  # with case ignored, each sign of the ranges is looked at when a pattern is made
 UNSPACED = "\u3005-\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"  # Chinese and Japanese
 _UNSPACED = regex(f"[{UNSPACED}]")
@@ -112,20 +114,20 @@ def blanked(text: str, spans: Iterable[tuple[int, int]], sign: str = "\x00") -> 
     return text
 
 
-def pattern(phrases: Iterable[str], slots: Slots | None = None) -> re.Pattern[str] | None:
+def pattern(phrases: Iterable[str], slots: Slots | None = None, flags: int = re.IGNORECASE) -> re.Pattern[str] | None:
     """Compile one pattern for all the phrases, the longest first; `None` without any."""
-    ordered = _ordered(phrases)
+    every = ordered(phrases)
     try:
-        return re.compile(written(ordered, slots or {}), re.IGNORECASE) if ordered else None
+        return re.compile(written(every, slots or {}), flags) if every else None
     except re.error:
-        for phrase in ordered:
+        for phrase in every:
             _check(phrase, "".join(_compiled(phrase, slots or {})))
         raise
 
 
 def written(phrases: Iterable[str], slots: Slots) -> str:
     """Write the phrases as one expression; a boundary that all share once: it compiles in a third of the time."""
-    parts = [_compiled(p, slots) for p in _ordered(phrases)]
+    parts = [_compiled(p, slots) for p in ordered(phrases)]
     begins = WORD_BEGINS if all(start for start, _, _ in parts) else ""
     ends = _WORD_ENDS if all(end for _, _, end in parts) else ""
     body = "|".join(f"{'' if begins else start}{body}{'' if ends else end}" for start, body, end in parts)
@@ -141,11 +143,11 @@ def _check(phrase: str, part: str) -> None:
 
 def alternatives(phrases: Iterable[str], slots: Slots | None = None) -> str:
     """Return the phrases as the value of a slot; without phrases, a pattern that matches nothing."""
-    ordered = _ordered(phrases)
-    return f"(?:{'|'.join(_body(p, slots or {}) for p in ordered)})" if ordered else r"(?!)"
+    every = ordered(phrases)
+    return f"(?:{'|'.join(_body(p, slots or {}) for p in every)})" if every else r"(?!)"
 
 
-def _ordered(phrases: Iterable[str]) -> list[str]:
+def ordered(phrases: Iterable[str]) -> list[str]:
     """Sort the phrases with more words first, then the longer: of two that begin alike, the first match is taken."""
     return sorted({p for p in phrases if p}, key=lambda p: (-_GROUP.sub("x", p).count(" "), -len(p), p))
 
@@ -159,7 +161,7 @@ def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
     attached = phrase.startswith("~")
     body = _body(phrase.removeprefix("~"), slots)
     body = f"(?:{body})" if "|" in phrase else body
-    if _loose(phrase, slots):
+    if is_loose(phrase, slots):
         return "", body, ""
     start = WORD_BEGINS if _EDGE.match(phrase[0]) and not attached else ""
     return start, body, _WORD_ENDS if _EDGE.match(phrase[-1]) else ""
@@ -168,7 +170,7 @@ def _compiled(phrase: str, slots: Slots) -> tuple[str, str, str]:
 WORD_BEGINS = rf"(?<!{LETTER})"
 _WORD_ENDS = rf"(?:(?!{LETTER})|(?<!{LETTER}))"  # the second behind an apostrophe: "l'"
 _EDGE = regex(rf"{LETTER}|[()<>\[\]*=#]")  # where a phrase may begin or end with a word
-_PIECE = regex(
+PIECE = regex(
     r"(?P<gap> ?\.\. ?)|(?P<comma> ,)|(?P<slot><\w+>)|(?P<sign>[()|])|(?P<open>\[)|(?P<close>\] ?)"
     r"|=(?P<exact>\w+)|(?P<capital>=\*)|(?P<some>\*\*)|(?P<any>\*)|(?P<digits>\#)"
     r"|(?P<blank> )|(?P<word>(?:(?![\s\[\]<>()|=*#])[^.]|\.(?!\.))+)"
@@ -184,7 +186,7 @@ _SIGNS = {
 }
 
 
-def _loose(phrase: str, slots: Slots) -> bool:
+def is_loose(phrase: str, slots: Slots) -> bool:
     """Say whether a phrase is in a script without spaces, by its own signs or those of the lists that it names."""
     named = (slots.get(name, "") for name in re.findall(r"<(\w+)>", phrase))
     return _UNSPACED.search(phrase) is not None or any(map(_UNSPACED.search, named))
@@ -192,13 +194,13 @@ def _loose(phrase: str, slots: Slots) -> bool:
 
 def _body(phrase: str, slots: Slots) -> str:
     phrase = unicodedata.normalize("NFC", phrase).translate(_FULL_WIDTH)
-    loose = _loose(phrase, slots)
+    loose = is_loose(phrase, slots)
     if phrase.endswith("]") and " [" in phrase:  # the blank before it may be left out with it
         first, _, last = phrase[:-1].rpartition(" [")
         return f"{_body(first, slots)}(?:{' ?' if loose else ' '}{_body(last, slots)})?"
     out, at = [], 0
     while at < len(phrase):
-        piece = _PIECE.match(phrase, at)
+        piece = PIECE.match(phrase, at)
         if piece is None:
             raise InvalidArgument(f"The phrase {phrase!r} of a table file cannot be read at {phrase[at:]!r}.")
         out.append(_piece(phrase, piece, slots, loose))

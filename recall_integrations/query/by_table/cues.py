@@ -85,7 +85,7 @@ def courtesies(text: str, language: str | None) -> list[Match]:
     at = 0
     for _ in range(4):
         start = next((i for i in range(at, len(read.text)) if read.text[i].isalnum()), len(read.text))
-        match = words.pattern("courtesies").match(read.text, start)
+        match = words.match("courtesies", read.text, start)
         if match is None or match.end() == start:
             break
         at = match.end()

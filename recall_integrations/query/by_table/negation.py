@@ -121,7 +121,7 @@ class _Reader:
             for start, end in self.words.found(kind, self.text):
                 yield _Cue(kind, start, end)
         for kind in _AROUND:
-            for match in self.words.pattern(kind).finditer(self.text):
+            for match in self.words.matches(kind, self.text):
                 term = next((span for span in match.regs[1:] if span != (-1, -1)), None)
                 if term:
                     yield _Cue(kind, match.start(), match.end(), term)
@@ -455,7 +455,7 @@ class Terms:
         return self._split(at, end), end
 
     def _at(self, name: str, at: int) -> re.Match[str] | None:
-        return self.words.pattern(name).match(self.text, at)
+        return self.words.match(name, self.text, at)
 
     def _run_before(self, stop: int) -> list[Match]:
         """Return the term that ends at `stop` in a script without spaces."""
@@ -485,7 +485,7 @@ class Terms:
         begins, ends = [start, *(start + m[1] for m in joins)], [*(start + m[0] for m in joins), end]
         for begin, last in zip(begins, ends, strict=True):
             stop = begin + len(self.text[begin:last].rstrip(" "))
-            trailing = self.words.pattern("trailing").finditer(self.text, begin, stop)
+            trailing = self.words.matches("trailing", self.text, begin, stop)
             match = next((m for m in trailing if m.end() == stop), None)
             if match is not None and match.start() > begin:
                 stop = match.start()

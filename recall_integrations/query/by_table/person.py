@@ -95,9 +95,9 @@ def first_person(text: str, language: str | None = ENGLISH) -> Match | None:
     if not speaks:
         return None
     first = _LETTER.search(read.text)
-    request = first and words.pattern("requests").match(read.text, first.start())
+    request = first and words.match("requests", read.text, first.start())
     found = words.each(_SPOKEN, read.text, request.end() if request else 0)
-    return next((read.span(*match) for name, match in found if name != "not_me"), None)
+    return next((read.span(*match.span()) for name, match in found if name != "not_me"), None)
 
 
 def asked_role(text: str, language: str | None = ENGLISH, *, assistant: bool = True) -> AskedRole:
@@ -129,7 +129,7 @@ def _cues(words: Wording, text: str) -> Iterator[tuple[_Cue, Match]]:
     """Yield the cues of a text with their places, in order."""
     for name, at in words.each(_ASKED, text):
         if _BY_NAME[name].rank:
-            yield _BY_NAME[name], at
+            yield _BY_NAME[name], at.span()
 
 
 @lru_cache(maxsize=16)

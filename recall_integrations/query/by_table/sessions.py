@@ -131,7 +131,7 @@ class _Query(NamedTuple):
 
     def found(self, form: _Form) -> Iterator[_Found]:
         """Yield the phrases of a form that name sessions, in order."""
-        for match in self.words.pattern(form.name).finditer(self.text):
+        for match in self.words.matches(form.name, self.text):
             groups = [(name.rstrip("0123456789"), match.span(name)) for name in match.re.groupindex if match[name]]
             counted = [(kind, at) for kind, at in groups if kind != "names"]
             places = tuple(dict.fromkeys(chain(*(self._places(kind, *at) for kind, at in counted))))
@@ -152,7 +152,7 @@ class _Query(NamedTuple):
         before, at = 0, start
         for match in self.words.pattern(kind, f"<one_{kind}>").finditer(self.text, start, end):
             place = self._place(kind, match[0])
-            if self.words.pattern("ranges").fullmatch(self.text[at : match.start()].strip()):
+            if self.words.is_one("ranges", self.text[at : match.start()].strip()):
                 yield from range(before + 1, min(place, before + PLACES_MAX))
             yield place
             before, at = place, match.end()
@@ -160,7 +160,7 @@ class _Query(NamedTuple):
     def _place(self, kind: str, given: str) -> int:
         words, table = self.words, "ordinals" if kind == "place" else "numbers"
         for key, place in (("before_last", -2), ("last", -1)) if kind == "place" else ():
-            if words.pattern(key).fullmatch(given):
+            if words.is_one(key, given):
                 return place
         digits = re.search(r"\d+", given)
         if digits is not None:
@@ -175,7 +175,7 @@ class _Query(NamedTuple):
             asked = self.words.ends(opening, before)
             if asked is not None:
                 return part, max(0, start - CHARS_BEFORE) + asked[0]
-            if self.words.pattern(ending).match(self.text, end + 1):
+            if self.words.match(ending, self.text, end + 1):
                 return part, start
         return WHOLE, start
 
@@ -196,20 +196,20 @@ class _Query(NamedTuple):
         """Say whether the words behind a session leave it the one that it is."""
         words, text, end = self.words, self.text, found.phrase[1]
         for _ in range(2):
-            passed = words.pattern("passed").match(text, end + 1)
+            passed = words.match("passed", text, end + 1)
             end = end if passed is None else passed.end()
         behind = len(text) - len(text[end:].lstrip())
         to_dates = (text[end:start].strip(" ,") for start, _ in self.dated if start >= end)
-        if any(not joint or words.pattern("before_date").fullmatch(joint) for joint in to_dates):
+        if any(not joint or words.is_one("before_date", joint) for joint in to_dates):
             return True
         # "in unserer ersten Sitzung über Anna gesagt": if the verb comes last, the topic belongs to the verb.
-        about = words.pattern("topic").match(text, behind) and not words.says("said", text[behind:])
-        if about or words.pattern("narrowed").match(text, behind):
+        about = words.match("topic", text, behind) and not words.says("said", text[behind:])
+        if about or words.match("narrowed", text, behind):
             return False
-        stranded = words.pattern("stranded").match(text, behind)
+        stranded = words.match("stranded", text, behind)
         if "following" not in words.section or _CLAUSE_ENDS.match(text, stranded.end() if stranded else end):
             return True
-        if found.form.name in ("numbered", "then") and words.pattern("topics").match(text, behind):
+        if found.form.name in ("numbered", "then") and words.match("topics", text, behind):
             return True
         word = _WORD.match(text, end)
         if word is None or found.form.closes:
@@ -225,7 +225,7 @@ class _Query(NamedTuple):
             people = {word.removesuffix("'s") for word in spoken} - stop_words(self.language)
             return sum(map(self.is_name, people)) > 1 and (found.names != "" or words.says("said", around))
         if words.says("foreign", blanked(around, words.found("topics", around))):
-            framed = words.pattern("frames").fullmatch(self._before(found.start))  # "From session 3: …" says it all
+            framed = words.is_one("frames", self._before(found.start))  # "From session 3: …" says it all
             return framed is not None and not listed_as and self.text.startswith((":", ","), found.phrase[1])
         if not listed_as:
             return True

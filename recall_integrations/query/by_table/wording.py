@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from heapq import heapify, heappop, heapreplace
 from itertools import chain
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.phrases import WORD_BEGINS, Said, Slots, alternatives, pattern, written
+from recall_integrations.languages.needed_words import Begins, Words, begins_of, needs, words_in
+from recall_integrations.languages.phrases import Said, Slots, alternatives, ordered, pattern
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
@@ -29,6 +32,39 @@ class Together:
     names: tuple[str, ...]
     hiding: frozenset[str]  # lists in whose phrases no other begins
     small: bool = False  # whether the text is read in small letters, which is faster, where no phrase has a capital
+
+
+class _Phrase:
+    """A phrase, the words that it needs, and its patterns once a text holds these."""
+
+    __slots__ = ("needs", "place", "said", "text")
+
+    def __init__(self, text: str, place: int, needed: tuple[Words, ...]) -> None:
+        self.text, self.place, self.needs = text, place, needed
+        self.said: dict[bool, re.Pattern[str]] = {}  # by whether case counts
+
+
+class _List:
+    """Phrases in the order in which they are tried, found by a word that they need."""
+
+    def __init__(self, phrases: Iterable[tuple[str, tuple[Words, ...]]]) -> None:
+        self.phrases = [_Phrase(text, place, needed) for place, (text, needed) in enumerate(phrases)]
+        self._anywhere = [one for one in self.phrases if not one.needs]
+        self._by_word: dict[str, list[_Phrase]] = {}
+        for one in self.phrases:
+            for word in min(one.needs, key=len, default=()):
+                self._by_word.setdefault(word, []).append(one)
+
+    def possible(self, words: Words | None) -> Iterable[_Phrase]:
+        """Return the phrases that a text of these words may hold, in their order; all where its words are unknown."""
+        if words is None:
+            return self.phrases
+        if not (said := self._by_word.keys() & words):
+            return self._anywhere
+        wanted = chain.from_iterable(self._by_word[word] for word in said)
+        held = {one.place: one for one in wanted if not any(need.isdisjoint(words) for need in one.needs)}
+        held |= {one.place: one for one in self._anywhere}
+        return [held[place] for place in sorted(held)]
 
 
 class Wording:
@@ -54,7 +90,7 @@ class Wording:
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
         self._patterns: dict[str, re.Pattern[str]] = {}
-        self._joined: dict[Together, re.Pattern[str]] = {}
+        self._lists: dict[str, _List] = {}
         self._sets: dict[str, frozenset[str] | None] = {}
 
     @cached_property
@@ -83,7 +119,7 @@ class Wording:
     def has(self, name: str, word: str) -> bool:
         """Say whether a word is one of the phrases under a name: looked up, where these are words without accents."""
         words = self._words(name)
-        return word.lower() in words if words is not None else self.pattern(name).fullmatch(word) is not None
+        return word.lower() in words if words is not None else self.is_one(name, word)
 
     def mentions(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name: looked up, where these are words."""
@@ -97,51 +133,91 @@ class Wording:
         return self._sets[name]
 
     def prepare(self) -> None:
-        """Compile all lists now, not when a query asks for them."""
-        for name in self._known:
-            self.pattern(name)
-        for lists in self._together:
-            self._pattern_of(lists)
-
-    def found(self, name: str, text: str) -> Iterator[Match]:
-        """Yield the spans of the phrases under a name, in order."""
-        return (m.span() for m in self.pattern(name).finditer(text))
+        """Compile all phrases now, not when a query holds their words."""
+        for lists in (*map(_alone, self._known), *self._together):
+            for name in lists.names:
+                for one in self._list(name).phrases:
+                    self._compiled(one, lists.small and self._small)
 
     @cached_property
     def _small(self) -> bool:
         return not any(map(str.isupper, str(self.section)))
 
-    def _pattern_of(self, lists: Together) -> re.Pattern[str]:
-        if lists not in self._joined:
-            each = {name: written(known, self._slots) for name in lists.names if (known := self.phrases(name))}
-            begins = WORD_BEGINS if all(one.startswith(WORD_BEGINS) for one in each.values()) else ""
-            groups = "|".join(f"(?P<{name}>{one.removeprefix(begins)})" for name, one in each.items())
-            flags = 0 if lists.small and self._small else re.IGNORECASE
-            try:
-                self._joined[lists] = re.compile(f"{begins}(?:{groups or '(?!)'})", flags)
-            except re.error:
-                for name in each:
-                    self.pattern(name)  # says which phrase cannot be read
-                raise
-        return self._joined[lists]
+    @cached_property
+    def _begins(self) -> Mapping[str, Begins]:
+        lists = {name: listed(phrases, self.where) for name, phrases in (self.section.get("words") or {}).items()}
+        return begins_of(lists, self._more(self))
 
-    def each(self, lists: Together, text: str, at: int = 0) -> Iterator[tuple[str, Match]]:
+    def _list(self, name: str) -> _List:
+        if name not in self._lists:
+            own = ordered(self.phrases(name))
+            self._lists[name] = _List((one, needs(one, self._begins, self._slots)) for one in own)
+        return self._lists[name]
+
+    def _compiled(self, phrase: _Phrase, small: bool = False) -> re.Pattern[str]:
+        if small not in phrase.said:
+            flags = 0 if small else re.IGNORECASE
+            phrase.said[small] = pattern([phrase.text], self._slots, flags) or _NEVER
+        return phrase.said[small]
+
+    def _possible(self, names: Iterable[str], text: str, small: bool = False) -> Iterator[tuple[str, re.Pattern[str]]]:
+        """Yield the patterns of the phrases whose words the text holds, each with its list."""
+        words = words_in(text)
+        return ((name, self._compiled(one, small)) for name in names for one in self._list(name).possible(words))
+
+    def each(
+        self, lists: Together, text: str, at: int = 0, end: int = sys.maxsize
+    ) -> Iterator[tuple[str, re.Match[str]]]:
         """Yield the phrases of several lists from `at`, each with its list, in the order in which they begin."""
-        if lists.small and self._small:
+        small = lists.small and self._small
+        if small:
             text = text.lower() if text.isascii() else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-        wanted = self._pattern_of(lists)
-        while (match := wanted.search(text, at)) is not None:
-            name = match.lastgroup or ""
-            yield name, match.span()
-            at = match.end() if name in lists.hiding else match.start() + 1
+        ahead = [
+            (match.start(), rank, name, match)
+            for rank, (name, wanted) in enumerate(self._possible(lists.names, text, small))
+            if (match := wanted.search(text, at, end)) is not None
+        ]
+        heapify(ahead)
+        while ahead:
+            start, rank, name, match = ahead[0]
+            if start >= at:  # the first phrase in their order of those that begin here
+                yield name, match
+                at = match.end() if name in lists.hiding else start + 1
+            again = match.re.search(text, at, end)
+            if again is None:
+                heappop(ahead)
+            else:
+                heapreplace(ahead, (again.start(), rank, name, again))
+
+    def matches(self, name: str, text: str, at: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
+        """Yield the phrases under a name, in order; none begins in another."""
+        return (match for _, match in self.each(_alone(name), text, at, end))
+
+    def match(self, name: str, text: str, at: int = 0) -> re.Match[str] | None:
+        """Return the first phrase under a name that begins at a place."""
+        tried = (wanted.match(text, at) for _, wanted in self._possible((name,), text))
+        return next((match for match in tried if match is not None), None)
+
+    def is_one(self, name: str, text: str) -> bool:
+        """Say whether the whole text is one of the phrases under a name."""
+        return any(wanted.fullmatch(text) is not None for _, wanted in self._possible((name,), text))
+
+    def found(self, name: str, text: str) -> Iterator[Match]:
+        """Yield the spans of the phrases under a name, in order."""
+        return (match.span() for match in self.matches(name, text))
 
     def says(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name."""
-        return self.pattern(name).search(text) is not None
+        return any(wanted.search(text) is not None for _, wanted in self._possible((name,), text))
 
     def ends(self, name: str, text: str) -> Match | None:
         """Return the span of the first phrase under a name that ends where the text does."""
         return next((match for match in self.found(name, text) if match[1] == len(text)), None)
+
+
+@lru_cache(maxsize=1_024)
+def _alone(name: str) -> Together:
+    return Together((name,), frozenset([name]))
 
 
 def listed(value: Any, where: str) -> list[str]:

@@ -260,7 +260,7 @@ def test_of_lists_that_are_read_together_the_first_is_found_at_a_place() -> None
     lists = Together(("asked", "told", "i"), frozenset(["told"]), small=True)
     words = Wording({"asked": ["did i say"], "told": ["i was told"], "i": ["i"]}, (), "xx", together=[lists])
     text = "Did I say what I was told?"
-    assert [(name, text[slice(*at)]) for name, at in words.each(lists, text)] == [
+    assert [(name, text[slice(*match.span())]) for name, match in words.each(lists, text)] == [
         ("asked", "Did I say"),
         ("i", "I"),
         ("told", "I was told"),
