@@ -47,7 +47,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
 @PRIVACY
 @click.option("--rate", type=click.FloatRange(min=0), default=0.0, help="Requests per second of "
-              "each token, or address; 10,000 bytes of a body count as one more. 0 = as many as they like.")  # fmt: skip
+              "each token, or address (10,000 bytes of a body are one more). 0 = as many as they like.")  # fmt: skip
 @click.option("--concurrency", type=click.IntRange(1, 256), default=16, help="Requests at once.")
 @click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, help="Bytes.")
 @click.option("--k-max", type=click.IntRange(min=1), default=100, help="Hits of one recall.")
