@@ -305,6 +305,9 @@ def _writing(routes: APIRouter, served: Served) -> None:
             raise InvalidArgument("Give `memory`, or some `memories`, and not both.")
         given = [asked.memory] if asked.memory is not None else asked.memories or []
         at_most(len(given), served.limits.memories_max, "The number of memories")
+        if asked.on_duplicate != "keep" and caller.mode(None) != "allow":
+            told = "on_duplicate tells whether somebody has stored that text, which is withheld here. Leave it out."
+            raise Refused(403, "PRIVACY_VIOLATION", told)
 
         def write() -> Iterator[dict[str, Any] | None]:
             made = (_memory(one, place, served.limits) for place, one in enumerate(given))
