@@ -138,11 +138,7 @@ def check_content(path: Path) -> None:
 
 
 def _looked(path: Path, mode: str, check: str, within_s: float = math.inf) -> tuple[set[str], str]:
-    """Return the tables of a database, and the damage that a check finds in it; empty = none.
-
-    Raises:
-        sqlite3.DatabaseError: it could not be looked at, or not `within_s` seconds.
-    """
+    """Return the tables of a database, and the damage that a check finds in it within so many seconds; empty = none."""
     end = time.monotonic() + within_s
     try:
         with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=30)) as connection:

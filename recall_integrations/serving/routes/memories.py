@@ -13,14 +13,7 @@ from recall_integrations.adapters.rows import memory_data, memory_of
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import facts_data
 from recall_integrations.delivery.showing import Showing, Shown, shown_facts
-from recall_integrations.errors import (
-    InvalidArgument,
-    InvalidFilter,
-    InvalidInput,
-    InvalidMemory,
-    NotFound,
-    RecallError,
-)
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, NotFound, RecallError
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.filters import screened, screened_name
 from recall_integrations.resilience.deadline import Deadline
@@ -343,7 +336,7 @@ def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memo
         if len(row.get("text", "")) > limits.text_max:
             raise InvalidMemory(f"text has {len(row['text']):,} characters; this server takes {limits.text_max:,}")
         return memory_of(row, Scope())[1]
-    except InvalidInput as e:
+    except RecallError as e:
         raise InvalidMemory(f"memories[{place}]: {e}") from e
 
 
