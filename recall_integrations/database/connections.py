@@ -19,6 +19,8 @@ from sqlalchemy.exc import DisconnectionError, InvalidatePoolError
 from sqlalchemy.pool import ConnectionPoolEntry, QueuePool
 from sqlalchemy.util.queue import Queue
 
+LOCK_S = 10.0  # longest wait for a lock of another session, which may be idle in its transaction for hours
+WAITED_S = "waited_s"  # attribute of the driver's errors
 _answered_by: ContextVar[float] = ContextVar("recall_answered_by", default=math.inf)  # monotonic seconds
 _given_up: ContextVar[Callable[[], bool] | None] = ContextVar("recall_given_up", default=None)
 
@@ -82,14 +84,18 @@ def connection_class() -> Any:
 
         def wait(self, gen: Any, *given: Any, **more: Any) -> Any:
             """Wait as the driver does; end the connection when the time is over."""
-            end, over = _answered_by.get(), _given_up.get()
-            if end == math.inf and over is None:
-                return super().wait(gen, *given, **more)
+            end, over, began = _answered_by.get(), _given_up.get(), time.monotonic()
             try:
+                if end == math.inf and over is None:
+                    return super().wait(gen, *given, **more)
                 return super().wait(_until(gen, end, over), *given, **more)
             except _Over:
                 self.pgconn.finish()  # what it was doing is not known
-                raise psycopg.OperationalError("the server did not answer in time") from None
+                waited = time.monotonic() - began
+                raise psycopg.OperationalError(f"the server did not answer within {waited:.1f} s") from None
+            except psycopg.errors.LockNotAvailable as e:
+                setattr(e, WAITED_S, time.monotonic() - began)
+                raise
 
         @classmethod
         def connect(cls, *given: Any, **more: Any) -> Any:

@@ -5,10 +5,13 @@ table option of `schema`; all other SQL of the store is SQLAlchemy's.
 from __future__ import annotations
 
 import json
+import logging
+import math
 import re
 import sqlite3
+import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -34,6 +37,7 @@ from recall_integrations.errors import StoreCorrupt, StoreError, StorePathError,
 from recall_integrations.owner_only import make_file
 from recall_integrations.patterns import regex
 
+logger = logging.getLogger("recall_integrations")
 CHECK_MAX = 1_000_000_000  # bytes; two to ten seconds
 CHECKED = ".checked"  # behind the name of a database: its size and time of change when it was last closed
 FAULTS_MAX = 50  # that are named of a damaged database
@@ -42,6 +46,8 @@ _shared: dict[str, Dialect] = {}
 _own: WeakKeyDictionary[Engine, Dialect] = WeakKeyDictionary()
 _compiled: LRUCache[Any, Any] = LRUCache(2_000)  # statements: four times what SQLAlchemy keeps of an engine
 _DAMAGE = regex(r"malformed|not a database|corrupt|file is encrypted|disk image", re.IGNORECASE)
+_BLOCK = 1 << 20
+AGAIN_S = 5.0  # longest second look
 _OF_INDEXES = regex(
     r"missing from index|non-unique entry in index|wrong # of entries in index|values differ from index"
 )
@@ -117,19 +123,33 @@ def check_content(path: Path) -> None:
     whole = size <= CHECK_MAX and not _is_as_noted(path)
     check = "PRAGMA quick_check(3)" if whole else "SELECT 'ok' FROM sqlite_master LIMIT 1"
     try:
-        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=30)) as connection:
-            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-            found = [str(row[0]) for row in connection.execute(check)]
-    except sqlite3.DatabaseError as e:
-        if not _DAMAGE.search(str(e)):
-            return  # not readable this way: opening it for writing says why
-        raise _corrupt(path, e) from e
+        tables, fault = _looked(path, mode, check)
+        if fault:  # a second look at the same bytes: what a disk could not read once may be whole
+            logger.warning("%s is read once more: %s", path, fault)
+            tables, fault = _looked(path, mode, check)
+    except sqlite3.DatabaseError:
+        return  # not readable this way: opening it for writing says why
+    if fault:
+        raise _corrupt(path, fault)
     if tables and not {"meta", "memories"} <= tables:
         raise StoreVersionError(
             f"{path} is a database, but not one of recall-integrations. Give another directory. Nothing was changed."
         )
-    if found not in (["ok"], []):
-        raise _corrupt(path, "; ".join(found)[:300])
+
+
+def _looked(path: Path, mode: str, check: str, within_s: float = math.inf) -> tuple[set[str], str]:
+    """Return the tables of a database, and the damage that a check finds in it within so many seconds; empty = none."""
+    end = time.monotonic() + within_s
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?{mode}", uri=True, timeout=30)) as connection:
+            connection.set_progress_handler(lambda: time.monotonic() > end, 10_000)
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+            found = [str(row[0]) for row in connection.execute(check)]
+    except sqlite3.DatabaseError as e:
+        if not _DAMAGE.search(str(e)):
+            raise
+        return set(), str(e)
+    return tables, "" if found in (["ok"], []) else "; ".join(found)[:300]
 
 
 def note_checked(path: Path) -> None:
@@ -193,13 +213,33 @@ def mapped_error(error: BaseException, path: Path) -> StoreError | None:
         return None
     cause = getattr(error, "orig", None) or error
     if _DAMAGE.search(str(cause)):
-        return _corrupt(path, cause)
+        return _seen_twice(path, cause)
     if "unable to open" in str(cause) or "readonly" in str(cause):
         return StorePathError(f"Cannot open {path}: {cause}. Check that the directory is writable.")
     return StoreError(f"The database {path} refused an operation: {cause}.")
 
 
-def _corrupt(path: Path, cause: object) -> StoreCorrupt:
+def _seen_twice(path: Path, cause: object) -> StoreError:
+    """Return the error of damage that was met, unless a second look finds none: SQLite says the same of both."""
+    with suppress(sqlite3.DatabaseError, OSError):
+        if path.stat().st_size <= CHECK_MAX and not _looked(path, "mode=ro", "PRAGMA quick_check(1)", AGAIN_S)[1]:
+            return StoreError(
+                f"A part of the database {path} could not be read ({cause}), and a second look finds it whole. Try "
+                "again; if it comes back, look after the disk."
+            )
+    return _corrupt(path, cause)
+
+
+def _corrupt(path: Path, cause: object) -> StoreError:
+    try:
+        with path.open("rb", buffering=0) as file:
+            while path.stat().st_size <= CHECK_MAX and file.read(_BLOCK):
+                pass
+    except OSError as e:
+        return StorePathError(
+            f"Cannot read {path} ({e.strerror or e}; {cause}). That says nothing of damage: look after the disk or the "
+            "mount, and try again."
+        )
     return StoreCorrupt(
         f"The database {path} is damaged ({cause}). It was left untouched; restore it from a backup, "
         "or try `sqlite3 recall.db .recover` on a copy."

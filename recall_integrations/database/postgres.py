@@ -13,7 +13,7 @@ from sqlalchemy.engine import Inspector
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.connections import Pool, connection_class, look_after, translated
+from recall_integrations.database.connections import LOCK_S, Pool, connection_class, look_after, translated
 from recall_integrations.database.meta import check_version, put_meta, version_in
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
@@ -107,6 +107,10 @@ def open_postgres(
         with mapped_errors(engine), engine.connect() as connection:
             _look_for_a_pooler(engine, connection)
             _check_server(connection)
+            if not is_pooled(engine):  # where a setting would go to whoever has the connection next
+                connection.exec_driver_sql(_bounding_locks())
+                connection.commit()
+                event.listen(engine, "connect", _bound_locks)
     except BaseException:
         engine.dispose()
         raise
@@ -139,6 +143,18 @@ def _look_for_a_pooler(engine: Engine, connection: Connection) -> None:
     engine.update_execution_options(**{POOLED: True})
     event.listen(engine, "connect", _prepare_nothing)
     _prepare_nothing(raw)
+
+
+def _bounding_locks() -> str:
+    """Return a statement that bounds the wait for a lock on a connection, unless the user has."""
+    bound = f"set_config('lock_timeout', '{LOCK_S * 1e3:.0f}', false)"
+    return f"SELECT {bound} WHERE current_setting('lock_timeout') = '0'"
+
+
+def _bound_locks(raw: Any, _record: object) -> None:
+    raw.autocommit = True
+    raw.execute(_bounding_locks())
+    raw.autocommit = False
 
 
 def _prepare_nothing(raw: Any, _record: object = None) -> None:

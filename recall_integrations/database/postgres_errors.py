@@ -13,6 +13,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
 from tenacity import wait_random_exponential as jittered
 
+from recall_integrations.database.connections import WAITED_S
 from recall_integrations.errors import InvalidMemory, RecallError, StoreCorrupt, StoreError, StoreVersionError
 from recall_integrations.patterns import regex
 
@@ -20,6 +21,7 @@ _AGAIN = frozenset({"40001", "40P01"})  # serialization failure, deadlock: Postg
 _AWAY = frozenset({"57P01", "57P02", "57P03"})  # it is shut down, has crashed, or is not up yet
 _DAMAGED = frozenset({"XX001", "XX002"})
 _TOO_LONG = "54000"
+WAITED = "55P03"  # a lock was not had in time
 KEY_BYTES_MAX = 2_600  # of what is in one index: a third of a page, less what comes beside it
 _MISSING = frozenset({"42P01", "42703", "3F000"})  # a table, a column, a schema
 _OF_TEXT = frozenset({"22P05", "22021", ""})  # the driver refuses it before the server sees it
@@ -38,7 +40,7 @@ _CROWDED = (
 # What is said of errors by the beginning of their code, the longest first.
 _SAID = (
     ("57014", "stopped a statement that took longer than its timeout allows. Allow more time, or ask for less"),
-    ("55P03", "holds a lock that was waited for too long. Try again; `pg_stat_activity` says who holds it"),
+    (WAITED, "is held up: this call waited {waited:.1f} s for a lock of another session. `pg_locks` says whose it is"),
     ("53300", _CROWDED),
     ("53100", "has no disk left. Nothing was changed; make room on the server"),
     ("25006", "takes no writes: it is a replica, or read only. Give the address of the primary"),
@@ -70,6 +72,11 @@ def sqlstate(error: BaseException | None) -> str:
     """Return PostgreSQL's code of an error of SQLAlchemy or of the driver; empty where there is none."""
     cause = getattr(error, "orig", None) or error
     return getattr(cause, "sqlstate", None) or ""
+
+
+def waited_s(error: BaseException | None) -> float:
+    """Return the seconds after which a lock was not had."""
+    return float(getattr(getattr(error, "orig", None) or error, WAITED_S, 0.0))
 
 
 def is_lost(error: BaseException | None) -> bool:
@@ -150,7 +157,7 @@ def _mapped(error: BaseException, url: URL) -> RecallError:
         )
     for begin, advice in _SAID:
         if code.startswith(begin):
-            return StoreError(f"The database {where} {advice} ({said}).")
+            return StoreError(f"The database {where} {advice.format(waited=waited_s(error))} ({said}).")
     return StoreError(f"The database {where} refused an operation: {said}.")
 
 

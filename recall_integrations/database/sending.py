@@ -17,7 +17,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
-from recall_integrations.database.connections import one_was_lost
+from recall_integrations.database.connections import LOCK_S, one_was_lost, remaining
 from recall_integrations.database.meta import tenant_of
 
 FEW = 4  # memories whose rows go in one message
@@ -84,6 +84,8 @@ class Together:
         level = self._raw.isolation_level
         with driver_errors(self._connection, None):
             self._run("BEGIN" if level is None else f"BEGIN ISOLATION LEVEL {level.name.replace('_', ' ')}")
+            if remaining() < LOCK_S:  # the server says that it is a lock, just before the caller's time is over
+                self._run(f"SET LOCAL lock_timeout = {max(remaining() * 900, 1):.0f}")
 
     def commit(self) -> None:
         """Send what is left and the commit, and read the answers."""
@@ -140,7 +142,7 @@ def read(engine: Engine, statement: str, values: Sequence[Any]) -> list[Sequence
     try:
         return _read(engine, statement, values)
     except DBAPIError as e:
-        if not e.connection_invalidated:
+        if not e.connection_invalidated or not remaining():
             raise
         return _read(engine, statement, values)  # the pool looks at a connection before it gives one now
 

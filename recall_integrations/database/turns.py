@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.connections import one_was_lost, within
+from recall_integrations.database.connections import LOCK_S, one_was_lost, remaining, within
 from recall_integrations.database.postgres import is_pooled, mapped_errors
-from recall_integrations.database.postgres_errors import is_lost, sqlstate
+from recall_integrations.database.postgres_errors import WAITED, is_lost, sqlstate, waited_s
 from recall_integrations.database.sending import driver_errors, send_sql
 from recall_integrations.errors import RecallError, StoreClosed, StoreError
 
@@ -94,6 +94,7 @@ class Watch:
 # Keys: of who writes, of everybody who has the store open, of who learns, of who fills a server of vectors.
 WRITING, OPENED, LEARNING, FILLING = 0x7265_6301, 0x7265_6302, 0x7265_6303, 0x7265_6304
 WAIT_S = 1.0  # that the server is asked to wait for a lock, before it is asked again
+LOOK_S = 0.5  # that a look at what is new waits for a lock of a table: an answer is made of what is known then
 CLOSE_S = 2.0  # that the server is waited for
 # The schema of the store's tables, or the one that they will be made in: stores of one database do not share locks.
 PLACE = (
@@ -106,7 +107,6 @@ LOCKS = (
     "AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"
 )
 _KEY = f"(({PLACE})::bigint << 32) | CAST(%(key)s AS bigint)"
-WAITED = "55P03"  # a lock was not had in time
 # Number and digest of the last entry of the journal, the sum of all cursors, and that of vectors. With the digest: a
 # replica that took over may have given the same numbers to other memories.
 _COMMITTED = (
@@ -150,7 +150,7 @@ class Outside:
             try:
                 return self._asked(statement, values)
             except SQLAlchemyError as e:
-                if not is_lost(e):
+                if not is_lost(e) or not remaining():
                     raise
                 one_was_lost(self._engine)
                 return self._asked(statement, values)
@@ -207,6 +207,7 @@ class Outside:
                 made.exec_driver_sql("SET SESSION CHARACTERISTICS AS TRANSACTION ISOLATION LEVEL READ COMMITTED")
             if self._shares is not None:
                 made.exec_driver_sql(f"SELECT pg_advisory_lock_shared({_KEY})", {"key": self._shares})
+                made.exec_driver_sql(f"SET lock_timeout = {LOOK_S * 1e3:.0f}")
         return self._connection
 
     def end(self) -> None:
@@ -281,14 +282,14 @@ class AdvisoryLock:
                 "{begin}",
                 f"SET LOCAL statement_timeout = 0; SET LOCAL lock_timeout = {wait_ms}",
                 "SELECT pg_advisory_xact_lock({key})",
-                "SET LOCAL lock_timeout = DEFAULT; SET LOCAL statement_timeout = DEFAULT",
+                f"SET LOCAL lock_timeout = {LOCK_S * 1e3:.0f}; SET LOCAL statement_timeout = DEFAULT",
                 _READ.format(read=then),
             )
             try:
                 return self._outside.say("; ".join(had), self._key)
             except StoreError as e:
                 if lost or not is_lost(e.__cause__):
-                    if sqlstate(e.__cause__) != WAITED:
+                    if sqlstate(e.__cause__) != WAITED or waited_s(e.__cause__) > (WAIT_S + LOCK_S) / 2:  # by `then`
                         raise
                     self._outside.say("ROLLBACK; SELECT ''", self._key)  # what was waited for may have come after it
                 else:

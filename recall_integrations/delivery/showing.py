@@ -16,12 +16,13 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
 from recall_integrations.types.facts import Fact
-from recall_integrations.types.query import Identifier
+from recall_integrations.types.query import Identifier, QueryFeatures
 
 R = TypeVar("R")
 T = TypeVar("T")
 AT_ONCE_CHARS = 2_000  # number of characters that are checked in milliseconds, whatever they are
 EACH = 100  # characters that a name, a reference or a relation counts for: each is checked by itself
+FEATURES = tuple(QueryFeatures.__dataclass_fields__)
 STAGE = "privacy"
 BUSY_SECONDS = 0.005
 QUERY_SHARE = 0.25  # share of the time that is left, to redact a long query: without it nothing is known yet
@@ -276,8 +277,9 @@ def _counted(parsed: ParsedQuery) -> ParsedQuery:
         original="",
         temporal_window=None if window is None else replace(window, span=(0, 0)),
         type_hints=parsed.type_hints,
-        specificity=parsed.specificity,
-        features=parsed.features,
+        # To more digits a rarity counts the memories that have a word.
+        specificity=round(parsed.specificity, 1),
+        features=QueryFeatures(**{name: round(getattr(parsed.features, name), 1) for name in FEATURES}),
         type_cues=parsed.type_cues,
         type_filters=parsed.type_filters,
         router=replace(parsed.router, reason=""),

@@ -39,15 +39,18 @@ INSTRUCTIONS = (
 )
 
 
-def memory_server(store: Any, *, scope: WhichScope = None, name: str = "recall") -> MCPServer[Any]:
+def memory_server(
+    store: Any, *, scope: WhichScope = None, name: str = "recall", privacy: str = "allow"
+) -> MCPServer[Any]:
     """Return a server of the official SDK, to be run (`serve`), mounted, or given to the SDK's client.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one. It stays open when the server ends.
         scope: of the memory; default `Scope()`.
         name: the name that clients show.
+        privacy: what is withheld from answers, `allow`, `redact` or `block`; no argument of a tool changes it.
     """
-    memory = AgentMemory(store, scope)
+    memory = AgentMemory(store, scope, privacy)
     server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     def stats() -> str:

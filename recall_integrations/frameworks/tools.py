@@ -21,6 +21,7 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
+from recall_integrations.privacy.door import check_mode
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
 from recall_integrations.types.messages import iso
 
@@ -91,8 +92,9 @@ class AgentMemory:
     A failure is a `RecallError`, whose message says what to do instead.
     """
 
-    def __init__(self, store: Any, scope: WhichScope = None) -> None:
+    def __init__(self, store: Any, scope: WhichScope = None, privacy: str = "allow") -> None:
         self.optimizer = optimizer_of(store)
+        self.privacy = check_mode(privacy)
         self.store = self.optimizer.store
         self._zone = zone_of(self.optimizer)
         self._scope = scope if callable(scope) else checked_scope(scope)
@@ -158,7 +160,7 @@ class AgentMemory:
         used, wrong = [_bare(one, "id:") for one in used], [_bare(one, "id:") for one in wrong]
         if scope not in self.optimizer.scopes_of(answer_id):
             raise NotFound(f"There was no answer {answer_id!r:.60} lately. Its id stands in the last line of it.")
-        kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope)
+        kept = self.optimizer.feedback(answer_id, cited=used, wrong=wrong, scope=scope, privacy=self.privacy)
         known = {one for of_ids in kept.gains.values() for one in of_ids}
         noted = ", ".join(one for one in dict.fromkeys((*used, *wrong)) if one in known) or "nothing"
         return f"Noted: {noted}." + (f" Not known: {', '.join(kept.ignored)}." if kept.ignored else "")
@@ -168,7 +170,7 @@ class AgentMemory:
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
         then = self._moment("as_of", as_of, end=True) - timedelta(microseconds=1) if as_of else None
-        return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then}
+        return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then, "privacy": self.privacy}
 
     def shown(self, result: RecallResult) -> str:
         if not checked(result).hits:

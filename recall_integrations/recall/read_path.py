@@ -498,6 +498,8 @@ class ReadPaths:
                 took, ms = dict(result.timings_ms), round(waited * 1e3, 3)
                 whole = round(took.pop("total", 0.0) + ms, 3)
                 result = changed(result, timings_ms={"load": ms, **took, "total": whole})
+            if not door.open:
+                result = changed(result, timings_ms={name: float(round(ms)) for name, ms in result.timings_ms.items()})
         except BaseException as e:
             if looked is not None:
                 looked.failed(e)

@@ -64,6 +64,8 @@ class Gate:
             caller = await self._admitted(scope, headers)
             state[STATE] = caller
             body = await self._body(headers, receive, known=caller is not None)
+            if caller is not None and body:
+                self._served.rates.spend(caller.name, len(body))
             await self._app(scope, _replayed(body, receive), reply)
         except RecallError as e:
             await reply.problem(e)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import logging
 import math
 import threading
 import time
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field, fields
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cachetools import FIFOCache
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 
 CALLERS_MAX = 10_000  # whose rates are known; who has not asked for longest is forgotten first
 BURST = 2.0  # seconds' worth of requests that may come at once
+BYTES = 10_000  # of a body that count as a request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,8 @@ class Limits:
         text_max: characters of one memory.
         memories_max: memories, or ids, in one request.
         time_ms_max: longest time that a recall may be given.
-        rate: requests per second of each token, or of each address where there are no tokens; 0 = no limit.
+        rate: requests per second of each token, or of each address where there are no tokens; 0 = no limit. A body
+            counts as one request more for every 10,000 bytes.
         concurrency: requests in work at once.
         queue: requests that wait for a place; further ones are refused with 503.
         wait_s: longest wait for a place.
@@ -91,59 +96,120 @@ class Rates:
         self._left[caller] = (left if lacking else left - 1, now)
         return lacking
 
+    def spend(self, caller: str, size: int) -> None:
+        """Count the bytes of a body: the next request waits until they are paid for."""
+        if self._per_s:
+            left, when = self._left.get(caller, (self._most, self._clock()))
+            self._left[caller] = (left - size // BYTES, when)
+
     def __len__(self) -> int:
         return len(self._left)
 
 
 T = TypeVar("T")
+Tenant = tuple[str, Scope | None]  # the caller, and the scope that it asks for
+NOBODY: Tenant = ("", None)
 
 
 class Pool:
-    """Places for calls: requests take turns, first come, first served. Used from one event loop at a time."""
+    """Places for calls, shared out by tenant. Used from one event loop at a time.
+
+    The next place is for the caller that has the fewest, then for the one that has waited longest since its last one;
+    of a caller, for the scope by the same rule. One place more than `places` is there for a tenant that has none.
+    """
 
     def __init__(self, name: str, places: int, queue: int, wait_s: float) -> None:
-        self._threads = Bulkhead(name, 2 * places)  # a place is free a moment before its thread is
-        self._places = asyncio.Semaphore(places)
-        self._queue, self._wait_s = queue, wait_s
-        self.waiting = self.active = 0
+        self._threads = Bulkhead(name, 2 * places + 2)  # a place is free a moment before its thread is
+        self._places, self._queue, self._wait_s = places, queue, wait_s
+        # In the order in which they came, with whether they must not be sent away.
+        self._waiting: dict[asyncio.Future[None], tuple[Tenant, bool]] = {}
+        self._held: Counter[Hashable] = Counter()  # places, by caller and by tenant
+        self._turn = itertools.count()
+        self._last: FIFOCache[Hashable, int] = FIFOCache(CALLERS_MAX)  # the turn of the last place, as `_held`
+        self.active = 0
 
-    async def enter(self) -> None:
-        """Wait for a place; the caller frees it with `leave`."""
-        if not self._places.locked():
-            await self._places.acquire()
-        elif self.waiting >= self._queue:
-            raise busy(f"{self.waiting} requests wait already. Ask again in a moment, or fewer at once.")
-        else:
-            self.waiting += 1
-            try:
-                await asyncio.wait_for(self._places.acquire(), self._wait_s)
-            except asyncio.TimeoutError:
-                raise busy(f"There was no place within {self._wait_s:g} seconds. Ask again later, or less.") from None
-            finally:
-                self.waiting -= 1
-        self.active += 1
+    @property
+    def waiting(self) -> int:
+        return len(self._waiting)
 
-    def leave(self, _done: object = None) -> None:
+    async def enter(self, tenant: Tenant = NOBODY, *, again: bool = False) -> None:
+        """Wait for a place, without limit if it is `again` for the same request; the caller frees it with `leave`."""
+        place = asyncio.get_running_loop().create_future()
+        self._waiting[place] = tenant, again
+        self._share_out()
+        if len(self._waiting) > self._queue and not again:
+            self._send_one_away()
+        try:
+            if not place.done():
+                await asyncio.wait({place}, timeout=None if again else self._wait_s)
+        except asyncio.CancelledError:
+            if place.done() and place.exception() is None:
+                self.leave(tenant)
+            raise
+        finally:
+            self._waiting.pop(place, None)
+        if not place.done():
+            raise busy(f"There was no place within {self._wait_s:g} seconds. Ask again later, or less.")
+        place.result()
+
+    def leave(self, tenant: Tenant = NOBODY) -> None:
         self.active -= 1
-        self._places.release()
+        self._held -= Counter((tenant[0], tenant))  # keeps no zeros
+        self._share_out()
 
-    async def run(self, call: Callable[[], T]) -> T:
+    def _share_out(self) -> None:
+        """Give free places to those whose turn it is."""
+        while due := [place for place, (tenant, _) in self._waiting.items() if self._may(tenant)]:
+            place = min(due, key=self._order)
+            tenant, _ = self._waiting.pop(place)
+            self.active += 1
+            for key in (tenant[0], tenant):
+                self._held[key] += 1
+                self._last[key] = next(self._turn)
+            place.set_result(None)
+
+    def _may(self, tenant: Tenant) -> bool:
+        return self.active < self._places + (not self._held[tenant])
+
+    def _order(self, place: asyncio.Future[None]) -> list[int]:
+        tenant, _ = self._waiting[place]
+        return [found for key in (tenant[0], tenant) for found in (self._held[key], self._last.get(key, -1))]
+
+    def _send_one_away(self) -> None:
+        """Refuse the last request of a tenant that has the most waiting."""
+        waiting = [(place, tenant) for place, (tenant, kept) in self._waiting.items() if not kept]
+        counts = Counter(tenant for _, tenant in waiting)
+        most = max(counts.values())
+        last = [place for place, tenant in waiting if counts[tenant] == most][-1]
+        del self._waiting[last]
+        last.set_exception(busy(f"{self._queue} requests wait already. Ask again in a moment, or fewer at once."))
+
+    async def run(self, call: Callable[[], T], tenant: Tenant = NOBODY, *, again: bool = False) -> T:
         """Run a call in a thread and return its result. Its place is free when it ends, whoever waits."""
-        await self.enter()
+        await self.enter(tenant, again=again)
         running = asyncio.wrap_future(self._threads.submit(call))
-        running.add_done_callback(self._ended)
+        running.add_done_callback(partial(self._ended, tenant))
         return await asyncio.shield(running)
 
-    async def reply(self, call: Callable[[], object], **more: Any) -> Response:
+    async def reply(self, call: Callable[[], object], tenant: Tenant, **more: Any) -> Response:
         """Run a call in a thread, and reply with the plain data that it returns, as JSON. Raises as `enter`."""
         from fastapi import Response
 
-        return Response(await self.run(lambda: packed(call())), media_type=JSON, **more)
+        return Response(await self.run(lambda: packed(call()), tenant), media_type=JSON, **more)
 
-    def _ended(self, running: asyncio.Future[T]) -> None:
+    async def reply_in_turns(self, steps: Iterator[object], tenant: Tenant) -> Response:
+        """Reply with the first thing but `None` that `steps` yields. Others have their turns between its steps."""
+        from fastapi import Response
+
+        found = await self.run(partial(next, steps), tenant)
+        while found is None:
+            found = await self.run(partial(next, steps), tenant, again=True)
+        return Response(packed(found), media_type=JSON)
+
+    def _ended(self, tenant: Tenant, running: asyncio.Future[T]) -> None:
         if not running.cancelled():
             running.exception()  # nobody may be there to ask for it
-        self.leave()
+        self.leave(tenant)
 
 
 logger = logging.getLogger("recall_integrations")

@@ -301,6 +301,10 @@ class Caller:
             raise Refused(403, "FORBIDDEN", "This token does not reach that scope. Leave `scope` out, or use another.")
         return named
 
+    def tenant(self, scope: Scope | None) -> tuple[str, Scope | None]:
+        """Return who shares places with others: the caller, for a scope or its own."""
+        return self.name, self.scope if scope is None else scope
+
     def everywhere(self, scopes: Iterable[Scope]) -> list[Scope]:
         grants = self.grants
         return [s for s in scopes if grants is None or any(grant.holds(s) for grant in grants)]

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from recall_integrations.adapters.filters import FiltersLike
 
 BATCH = 1_000  # memories per transaction
+CHARACTERS = 250_000  # of their texts, in all: half a second of work, in which nobody else may write
 
 
 @record(slots=True)
@@ -28,6 +29,20 @@ class Chat:
     places: list[int] = field(default_factory=list)  # of messages among the memories to store
     skipped: list[int] = field(default_factory=list)  # places of messages without text among the given items
     on_duplicate: str = "keep"  # the wish for a memory that says the same as a stored one
+
+
+def in_batches(memories: Iterable[Memory], batch_size: int) -> Iterator[list[Memory]]:
+    """Yield memories in batches: so many, or until their texts have `CHARACTERS`."""
+    batch: list[Memory] = []
+    size = 0
+    for memory in memories:
+        batch.append(memory)
+        size += len(memory.text)
+        if len(batch) >= batch_size or size >= CHARACTERS:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
 
 
 def check_many(memories: object, batch_size: object, thread: object) -> None:

@@ -66,7 +66,15 @@ def seal(directory: Path, known: dict[str, Entry]) -> None:
 
 
 def broken_seal(directory: Path) -> tuple[str | None, dict[str, Entry]]:
-    """Describe the damage to a sealed directory (`None`: nothing, or no seal); return that and the seal's entries."""
+    """Describe the damage to a sealed directory (`None`: nothing, or no seal); return that and the seal's entries.
+
+    Damage is what two looks find: a disk may fail to read once.
+    """
+    found = _looked_at(directory)
+    return found if found[0] is None else _looked_at(directory)
+
+
+def _looked_at(directory: Path) -> tuple[str | None, dict[str, Entry]]:
     if (directory / TRYING).exists():
         return "an earlier attempt to open it did not end", {}
     try:

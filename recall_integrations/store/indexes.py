@@ -184,7 +184,7 @@ class Indexes:
         path = self._path(LEXICAL)
         problem, self._sealed = index_files.broken_seal(path)
         if problem is None and not self._sealed and path.is_dir():
-            problem = damaged(path) if any(path.glob("*.idx")) else None
+            problem = damaged(path) and damaged(path) if any(path.glob("*.idx")) else None  # seen twice
         if problem is not None:
             raise IndexUnavailable(f"The lexical index is damaged: {problem}.")
 

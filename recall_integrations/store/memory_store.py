@@ -336,7 +336,7 @@ class MemoryStore:
             memories: `Memory` objects, plain texts, and chat messages of LangChain, LlamaIndex, OpenAI or Anthropic.
             scope: the tenant; default `Scope()`.
             progress: show it on standard error; or an object that is told of it (`observability.progress.Told`).
-            batch_size: memories per transaction.
+            batch_size: memories per transaction; fewer where their texts have more than 250,000 characters together.
             thread: the conversation of the messages and plain texts, which get their places in order of arrival.
             on_duplicate: the wish for a memory that says the same as another one of the scope, whatever their ids: the
                 same text, type, actor, `event_at` and thread, there or earlier in the same call. "keep" stores both

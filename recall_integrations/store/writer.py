@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
@@ -22,7 +21,7 @@ from recall_integrations.store import duplicates
 from recall_integrations.store.asking import Ahead, look_ahead
 from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
-from recall_integrations.store.given import Chat
+from recall_integrations.store.given import Chat, in_batches
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
@@ -94,9 +93,8 @@ class Writer:
         if ahead is None:
             self._removing.remove_ended()
         ids: list[str] = []
-        left: Iterator[Memory] = iter(source)
         with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
-            while batch := list(itertools.islice(left, batch_size)):
+            for batch in in_batches(source, batch_size):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
         if len(ids) > batch_size:  # no caller waits for a single batch

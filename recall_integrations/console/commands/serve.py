@@ -47,7 +47,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
 @PRIVACY
 @click.option("--rate", type=click.FloatRange(min=0), default=0.0, help="Requests per second of "
-              "each token, or address. 0 = as many as they like.")  # fmt: skip
+              "each token, or address (10,000 bytes of a body are one more). 0 = as many as they like.")  # fmt: skip
 @click.option("--concurrency", type=click.IntRange(1, 256), default=16, help="Requests at once.")
 @click.option("--body-max", type=click.IntRange(min=1), default=8_000_000, help="Bytes.")
 @click.option("--k-max", type=click.IntRange(min=1), default=100, help="Hits of one recall.")
@@ -325,8 +325,9 @@ def revoke_token(file: Path, token_id: str) -> None:
     metavar="TOKEN",
     help="What clients of HTTP send as 'Authorization: Bearer TOKEN'. Better in RECALL_MCP_TOKEN than in a command.",
 )
+@PRIVACY
 @opened
-def mcp(opening: Opening, transport: str, host: str, port: int, token: str | None) -> None:
+def mcp(opening: Opening, transport: str, host: str, port: int, token: str | None, privacy: str) -> None:
     """Serve STORE to agents that speak MCP.
 
     They can remember, recall, explain, forget and ask for stats, in one scope.
@@ -346,4 +347,5 @@ def mcp(opening: Opening, transport: str, host: str, port: int, token: str | Non
             click.echo(line(f"Made a new store at {at}"), err=True)
         if transport != "stdio":
             click.echo(f"Serving {store} at http://{host}:{port}{server.PATH}", err=True)
-        server.serve(server.memory_server(memories, scope=where), transport, host=host, port=port, token=token)
+        made = server.memory_server(memories, scope=where, privacy=privacy)
+        server.serve(made, transport, host=host, port=port, token=token)

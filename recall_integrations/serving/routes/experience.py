@@ -169,7 +169,7 @@ async def _search(served: Served, asked: ExperienceAsked, caller: Caller, reques
             reply["error"] = said
         return reply
 
-    return await served.reads.reply(answer)
+    return await served.reads.reply(answer, caller.tenant(where))
 
 
 def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:

@@ -71,7 +71,7 @@ def router(served: Served) -> APIRouter:
             )  # fmt: skip
             return feedback_data(kept)
 
-        return await served.writes.reply(judge)
+        return await served.writes.reply(judge, caller.tenant(None))
 
     return routes
 

@@ -99,12 +99,12 @@ def router(served: Served) -> APIRouter:
         return Response(await served.health.run(served.metrics.text), headers={"content-type": kind})
 
     @routes.post("/embed", response_model=EmbedReply, tags=["client"], summary="Embed")
-    async def embed(asked: EmbedAsked, _caller: Reader) -> Response:
+    async def embed(asked: EmbedAsked, caller: Reader) -> Response:
         """Return vectors that can be given as `query_vector`."""
         for place, text in enumerate(asked.texts):
             checked_text(text, f"texts[{place}]", InvalidArgument, limit=int(served.limits.text_max), blank_ok=True)
         return await served.reads.reply(
-            lambda: {"vectors": served.store.embedding.embed_documents(asked.texts).tolist()}
+            lambda: {"vectors": served.store.embedding.embed_documents(asked.texts).tolist()}, caller.tenant(None)
         )
 
     @routes.get("/about", response_model=AboutReply, tags=["client"], summary="How this server is set")

@@ -23,7 +23,7 @@ from recall_integrations.privacy.filters import screened
 from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
 from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
 from recall_integrations.serving.routes.recalls import Run
-from recall_integrations.serving.served import Served
+from recall_integrations.serving.served import Served, Tenant
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Scope
@@ -116,7 +116,7 @@ def _recalls(routes: APIRouter, served: Served) -> None:
                 **run.arguments,
             )  # fmt: skip
 
-        return await _answered(served, answer)
+        return await _answered(served, run.tenant, answer)
 
     @routes.post("/look/without")
     async def without(asked: WithoutAsked, caller: Reader) -> Response:
@@ -132,7 +132,7 @@ def _recalls(routes: APIRouter, served: Served) -> None:
             )  # fmt: skip
             return counterfactuals_data(found)
 
-        return await _answered(served, answer)
+        return await _answered(served, run.tenant, answer)
 
 
 def _browsing(routes: APIRouter, served: Served) -> None:
@@ -140,7 +140,7 @@ def _browsing(routes: APIRouter, served: Served) -> None:
 
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
-        return await _answered(served, lambda: _about(served, caller))
+        return await _answered(served, caller.tenant(None), lambda: _about(served, caller))
 
     @routes.get("/look/names")
     async def of_names(
@@ -151,7 +151,9 @@ def _browsing(routes: APIRouter, served: Served) -> None:
         limit: Annotated[int, Query(ge=1, le=NAMES_MAX)] = 40,
     ) -> Response:
         where, door = _where(served, caller, scope, privacy)
-        return await _answered(served, lambda: names(served.store, where, door, limit=limit, around=around))
+        return await _answered(
+            served, caller.tenant(where), lambda: names(served.store, where, door, limit=limit, around=around)
+        )
 
     @routes.get("/look/timeline")
     async def in_time(
@@ -175,6 +177,7 @@ def _browsing(routes: APIRouter, served: Served) -> None:
         most = at_most(limit, served.limits.k_max, "limit")
         return await _answered(
             served,
+            caller.tenant(where),
             lambda: timeline(
                 served.store, where, door, utc_now(), filters=filters, start=first, end=last, limit=most, skip=skip
             ),
@@ -183,11 +186,11 @@ def _browsing(routes: APIRouter, served: Served) -> None:
     @routes.get("/look/memory")
     async def of_memory(caller: Reader, id: Text, scope: Text = "", privacy: PRIVACY | None = None) -> Response:
         where, door = _where(served, caller, scope, privacy)
-        return await _answered(served, lambda: one(served.store, where, id, door))
+        return await _answered(served, caller.tenant(where), lambda: one(served.store, where, id, door))
 
 
-async def _answered(served: Served, answer: Callable[[], dict[str, Any]]) -> Response:
-    return await served.reads.reply(answer, headers={**HEADERS, "Cache-Control": "no-store"})
+async def _answered(served: Served, tenant: Tenant, answer: Callable[[], dict[str, Any]]) -> Response:
+    return await served.reads.reply(answer, tenant, headers={**HEADERS, "Cache-Control": "no-store"})
 
 
 def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> tuple[Scope, Door]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -13,7 +13,7 @@ from recall_integrations.adapters.rows import memory_data, memory_of
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import facts_data
 from recall_integrations.delivery.showing import Showing, Shown, shown_facts
-from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput, InvalidMemory, NotFound
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, NotFound, RecallError
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.filters import screened, screened_name
 from recall_integrations.resilience.deadline import Deadline
@@ -35,10 +35,11 @@ from recall_integrations.serving.models import (
     problems,
     scope_of,
 )
-from recall_integrations.serving.problems import Refused
+from recall_integrations.serving.problems import Refused, status_of
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
+from recall_integrations.store.given import Chat, checked, in_batches
 from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope
 
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text
@@ -212,7 +213,7 @@ def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
             found = served.store.list(scope=where, filters=wanted, limit=most, after=after)
             return {"memories": listed(found, where, mode), "after": found.after}
 
-        return await served.reads.reply(read)
+        return await served.reads.reply(read, caller.tenant(where))
 
     @routes.get(
         "/memories/{memory_id:path}", response_model=MemoryReply, responses=problems(404), tags=["read"],
@@ -230,7 +231,7 @@ def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
                 raise NotFound("There is no memory of that id in this scope.")
             return listed([found], where, mode)[0]
 
-        return await served.reads.reply(read)
+        return await served.reads.reply(read, caller.tenant(where))
 
 
 def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Shown]) -> None:
@@ -264,13 +265,14 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
             reply: dict[str, Any] = {"scope": scope_text(where), "as_of": at.isoformat()}
             return {**reply, "facts": facts_data(some, at), "more": len(found) > skip + most}
 
-        return await served.reads.reply(read)
+        return await served.reads.reply(read, caller.tenant(where))
 
     @routes.post("/count", response_model=CountReply, tags=["client"], summary="Count")
     async def count(asked: CountAsked, caller: Reader) -> Response:
         """Count the memories of a scope, or those that meet filters."""
         where, filters = caller.where(scope_of(asked.scope)), _filters(served, asked.filters, caller.mode(None))
-        return await served.reads.reply(lambda: {"count": served.store.count(scope=where, filters=filters)})
+        tenant = caller.tenant(where)
+        return await served.reads.reply(lambda: {"count": served.store.count(scope=where, filters=filters)}, tenant)
 
 
 def _object(text: str | None) -> dict[str, Any] | None:
@@ -296,19 +298,35 @@ def _writing(routes: APIRouter, served: Served) -> None:
             raise InvalidArgument("Give `memory`, or some `memories`, and not both.")
         given = [asked.memory] if asked.memory is not None else asked.memories or []
         at_most(len(given), served.limits.memories_max, "The number of memories")
+        if asked.on_duplicate != "keep" and caller.mode(None) != "allow":
+            told = "on_duplicate tells whether somebody has stored that text, which is withheld here. Leave it out."
+            raise Refused(403, "PRIVACY_VIOLATION", told)
 
-        def write() -> dict[str, Any]:
-            memories = [_memory(one, place, served.limits) for place, one in enumerate(given)]
-            return {"ids": list(served.store.remember_many(memories, scope=where, on_duplicate=asked.on_duplicate))}
+        def write() -> Iterator[dict[str, Any] | None]:
+            made = (_memory(one, place, served.limits) for place, one in enumerate(given))
+            memories, ids = list(checked(list(made), None, Chat(), utc_now)), list[str]()
+            for batch in in_batches(memories, len(memories)):
+                try:
+                    ids += served.store.remember_many(batch, scope=where, on_duplicate=asked.on_duplicate)
+                except RecallError as e:
+                    raise (_some_stored(e, ids, len(memories)) if ids else e) from None
+                yield {"ids": ids} if len(ids) == len(memories) else None
 
-        return await served.writes.reply(write)
+        return await served.writes.reply_in_turns(write(), caller.tenant(where))
 
     @routes.post("/forget", response_model=ForgetReply, tags=["write"], summary="Forget")
     async def forget(asked: ForgetAsked, caller: Writer) -> Response:
         """Forget memories: no recall finds them when this answers. Asking again removes nothing more."""
         at_most(len(asked.ids or ()), served.limits.memories_max, "The number of ids")
         gone = _forgetting(served, asked, caller)
-        return await served.writes.reply(lambda: {"forgotten": gone(), "dry_run": asked.dry_run})
+        tenant = caller.tenant(None if asked.scope is None else scope_of(asked.scope))
+        return await served.writes.reply(lambda: {"forgotten": gone(), "dry_run": asked.dry_run}, tenant)
+
+
+def _some_stored(error: RecallError, ids: list[str], total: int) -> RecallError:
+    """Return the error of a request of which the first memories are stored, with their ids."""
+    told = f"{error} The first {len(ids)} of {total} memories were stored (`stored`). Send the others again."
+    return Refused(status_of(error), error.code, told, more={"stored": ids})
 
 
 def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memory:
@@ -318,7 +336,7 @@ def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memo
         if len(row.get("text", "")) > limits.text_max:
             raise InvalidMemory(f"text has {len(row['text']):,} characters; this server takes {limits.text_max:,}")
         return memory_of(row, Scope())[1]
-    except InvalidInput as e:
+    except RecallError as e:
         raise InvalidMemory(f"memories[{place}]: {e}") from e
 
 

@@ -44,12 +44,14 @@ def router(served: Served) -> APIRouter:
     @routes.post("/recall", response_model=RecallReply, tags=["recall"], summary="Find memories")
     async def recall(asked: RecallAsked, caller: Reader) -> Response:
         """Find the memories that answer a query, best first, each with the reason."""
-        return await served.reads.reply(Run(served, asked, caller).answer)
+        run = Run(served, asked, caller)
+        return await served.reads.reply(run.answer, run.tenant)
 
     @routes.post("/recall/record", response_model=RecordReply, tags=["client"], summary="Find, for clients")
     async def record(asked: RecallAsked, caller: Reader) -> Response:
         """Recall, and return the whole result, to the last digit."""
-        return await served.reads.reply(Recorded(served, asked, caller).answer)
+        run = Recorded(served, asked, caller)
+        return await served.reads.reply(run.answer, run.tenant)
 
     return routes
 
@@ -67,6 +69,7 @@ class Run:
             raise Refused(422, "INVALID_SCOPE", "Give `scope`, or some `scopes`, and not both.")
         else:
             self.arguments["scopes"] = self.scopes = [caller.where(scope_of(one)) for one in asked.scopes]
+        self.tenant = caller.tenant(self.scopes[0])
         config = served.optimizer.config_of(self.scopes[0])
         self.arguments["as_of"] = day_or_moment(asked.as_of, "as_of", asked.timezone or config.timezone)
         self.budget = Budget(asked.time_budget_ms, config.limits.time_budget_ms, served.limits)

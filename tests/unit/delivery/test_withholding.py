@@ -75,7 +75,8 @@ def test_block_leaves_what_was_counted_and_decided(store: MemoryStore) -> None:
     plain = recalled(store, f"what did {PHONE} say about the harbour office in March?", "allow")
     query, plan = result.query, result.plan
     assert (query.original, query.tokens, query.terms, query.entity_refs, query.negations) == ("", (), (), (), ())
-    assert (query.specificity, query.features) == (plain.query.specificity, plain.query.features)
+    assert query.specificity == round(plain.query.specificity, 1)  # more digits count the memories that have a word
+    assert query.features.lexical_rarity == round(plain.query.features.lexical_rarity, 1)
     assert query.temporal_window.start == plain.query.temporal_window.start and query.temporal_window.span == (0, 0)
     assert (plan.name, plan.arms, plan.reason) == (plain.plan.name, plain.plan.arms, "")
     assert [(h.memory.id, h.score) for h in result] == [(h.memory.id, round(h.score, 2)) for h in plain]
