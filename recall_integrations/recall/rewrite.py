@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -127,7 +128,7 @@ class Ask(Stage):
         """Return the state with `asking`."""
         if self._rewriting.needless(state.query, state.plan, self._precise, state.door) is not None:
             return state
-        deadline = patience(turn.deadline)
+        deadline = patience(state, turn.deadline)
         return replace(state, asking=self._rewriting.begin(state.query, state.request.scope, state.door, deadline))
 
 
@@ -154,10 +155,12 @@ class Rewrite(Stage):
         why = self._needless(state)
         if why is not None:
             return self._skipped(state, why)
-        deadline = patience(turn.deadline)
+        deadline, began = patience(state, turn.deadline), time.monotonic()
         asking = state.asking or self._rewriting.begin(state.query, state.request.scope, state.door, deadline)
         reader = _Reader(self._parse, state, asking)
         answer = self._rewriting.end(asking, deadline, reader.useless)
+        if state.request.llm_wait_ms:
+            turn.deadline.extend(time.monotonic() - began)
         state = replace(state, rewrite=self._outcome(asking, answer, reader)).degraded_by(*_problems(answer, reader))
         if answer.reason != SUCCESS:
             return state
@@ -197,6 +200,7 @@ class Rewrite(Stage):
             used=used,
             saved_ms=None if answer.begun and not asking.cached else outcome.saved_ms,
             refused=reader.refused.total(),
+            usage=answer.value.usage if answer.value is not None and asking.mine else {},
         )
 
     def _searched(self, state: RecallState, reader: _Reader, turn: Turn) -> RecallState:
@@ -221,8 +225,10 @@ class Rewrite(Stage):
         return state.degraded_by(Degradation(stage=STAGE, reason=PARTIAL, detail=f"Not all was searched for: {said}."))
 
 
-def patience(deadline: Deadline) -> Deadline:
+def patience(state: RecallState, deadline: Deadline) -> Deadline:
     """Return the deadline of the LLM: what it finds has to be searched for, ranked and delivered as well."""
+    if state.request.llm_wait_ms:
+        return deadline.later(state.request.llm_wait_ms / 1e3)
     left = deadline.remaining_ms()
     later = min(SHARE_MAX * left, SEARCH_MS * (PHRASINGS_MAX + 1))
     return deadline.child(None if left == float("inf") else left - later)

@@ -277,6 +277,7 @@ class RewriteOutcome:
             the median is not known.
         refused: number of phrasings that were not about the query.
         moved: number of the first k places that hold another memory than without it.
+        usage: what this call took by the model's own account: `tokens_in`, `tokens_out`, `cost`; each where it says so.
     """
 
     strategy: str = "disabled"
@@ -287,6 +288,7 @@ class RewriteOutcome:
     saved_ms: float | None = None
     refused: int = 0
     moved: int = 0
+    usage: Mapping[str, float] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True, kw_only=True)

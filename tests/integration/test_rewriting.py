@@ -8,6 +8,7 @@ import itertools
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -281,3 +282,42 @@ def test_the_cache_outlives_the_process(store: MemoryStore) -> None:
     code += f"print(RewriteCache(Path({str(path)!r})).get(key))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ)
     assert str(tuple(GOOD.splitlines())) in done.stdout
+
+
+class Slow(Model):
+    """Takes a while, as a model that was not loaded yet."""
+
+    SECONDS = 0.4
+
+    def __call__(self, prompt: str) -> str:
+        time.sleep(self.SECONDS)
+        return super().__call__(prompt)
+
+
+IN_HASTE = replace(ALWAYS, limits=replace(ALWAYS.limits, time_budget_ms=100.0))
+
+
+def test_a_model_that_takes_longer_than_a_recall_is_waited_for_unless_the_caller_names_a_time(
+    store: MemoryStore,
+) -> None:
+    optimizer = QueryOptimizer(store, llm=Slow(GOOD), config=IN_HASTE)
+    optimizer.store.warm()
+    waited = optimizer.recall(QUERY, now=NOW)
+    assert waited.rewrite.reason == "success" and waited.query.rewrites and waited.degraded == ()
+    hurried = optimizer.recall(f"{QUERY} and the like", now=NOW, time_budget_ms=100)
+    assert hurried.rewrite.reason in ("failure.timeout", "skip.budget") and not hurried.query.rewrites
+
+
+def test_the_models_own_account_is_told(store: MemoryStore) -> None:
+    from langchain_core.messages import AIMessage
+    from langchain_core.runnables import RunnableLambda
+
+    message = AIMessage(
+        GOOD,
+        usage_metadata={"input_tokens": 120, "output_tokens": 9, "total_tokens": 129},
+        response_metadata={"token_usage": {"cost": 0.002}},
+    )
+    llm = RunnableLambda(lambda _prompt: message)
+    first, again = recall(store, llm), recall(store, llm)
+    assert first.rewrite.usage == {"tokens_in": 120, "tokens_out": 9, "cost": 0.002}
+    assert recall(store, Model(GOOD)).rewrite.usage == again.rewrite.usage == {}
