@@ -163,9 +163,9 @@ def usage_of(answer: object) -> dict[str, float]:
         for account in itertools.islice(accounts, ACCOUNTS_MAX):  # it grows meanwhile
             held = account.get if isinstance(account, Mapping) else functools.partial(getattr, account)
             for name, spellings in _USAGE.items():
-                said = [held(each, None) for each in spellings]
-                numbers = [n for n in said if is_number(n) and 0 <= n < math.inf]
-                found |= {name: number for number in numbers[:1] if name not in found}
+                for number in filter(is_number, [held(each, None) for each in spellings]):
+                    if 0 <= number < math.inf:
+                        found.setdefault(name, number)
             accounts += [part for part in (held(each, None) for each in _ACCOUNTS) if part is not None]
     except failures():  # foreign objects: a property that raises costs the account, not the answer
         return found

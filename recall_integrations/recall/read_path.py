@@ -226,7 +226,7 @@ class ReadPath:
             parse,
             Plan(store, config, specs, self._admission.waiting),
             *([] if facts is None else [facts]),
-            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
+            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.mode == "full" else []),
             embed,
             arms,
             rank,

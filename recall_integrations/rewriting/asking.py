@@ -200,6 +200,7 @@ REASONS: Mapping[str, str] = {
     BUSY: "skip.busy",
 }
 OFF_TOPIC = "failure.off_topic"
+UNSURE_BELOW = 0.8  # score of the first hit, from which a careful rewriter is not asked
 CACHE_HIT = "cache_hit"
 DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
     f"skip.{why}" for why in ("disabled", "specific", "plan", "privacy", "slo", "sure")
@@ -229,7 +230,7 @@ class Rewriting:
         cache: RewriteCache | None = None,
         slo: Contract | None = None,
     ) -> None:
-        self._llm = llm if settings.ask != "never" else None
+        self._llm = llm if settings.mode != "off" else None
         self._guard, self._cache, self._slo = guard, cache or RewriteCache(), slo or Contract()
         self.settings = settings
         self.template = settings.prompt or PROMPTS[settings.strategy]

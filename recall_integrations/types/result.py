@@ -264,7 +264,7 @@ class RewriteOutcome:
             `skip.disabled`; `skip.privacy` no text may leave the recall; `skip.specific` the query says plainly what it
             is after; `skip.plan` the plan does without; `skip.literal_query` all of it is quoted; `skip.identifier` all
             of it is ids, paths or URLs; `skip.command` it begins with show, find, list, get or open;
-            `skip.short_query` it is no more than three words; `skip.sure` the first answer is sure enough;
+            `skip.short_query` it is no more than three words; `skip.sure` the first hit is sure enough;
             `skip.no_memories` there is nothing to find; `skip.budget` it does not fit into the time that is left;
             `skip.busy` as many calls as may be have not returned; `skip.slo` it fell back, came back empty or was slow
             too often lately; `circuit_open` it failed three times in a row;

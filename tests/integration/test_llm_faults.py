@@ -75,7 +75,7 @@ def settings(patience_ms: float = PATIENCE_MS, **breakers: Any) -> RecallConfig:
     config = RecallConfig()
     query = replace(config.query, spelling=False)  # it also asks about corrections
     guarded = replace(config, query=query, breakers=BreakerConfig(failures_max=FAILURES_MAX, **breakers))
-    return replace(guarded, rewriting=replace(config.rewriting, unsure_below=1.0, timeout_ms=patience_ms))
+    return replace(guarded, rewriting=replace(config.rewriting, mode="full", timeout_ms=patience_ms))
 
 
 def patience(fault: str) -> float:

@@ -136,7 +136,7 @@ def test_a_line_of_the_prompt_is_no_phrasing() -> None:
 def test_why_nothing_is_asked(query: ParsedQuery, plan: RetrievalPlan, why: str | None) -> None:
     assert made(Model()).needless(query, plan, 0.8, Door()) == why
     assert made(None).needless(query, plan, 0.8, Door()) == "skip.disabled"
-    assert made(Model(), ask="never").needless(query, plan, 0.8, Door()) == "skip.disabled"
+    assert made(Model(), mode="off").needless(query, plan, 0.8, Door()) == "skip.disabled"
 
 
 def test_outside_of_its_contract_it_is_off(tmp_path: Path) -> None:
