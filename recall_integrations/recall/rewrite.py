@@ -281,5 +281,5 @@ def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:
     detail, code = answer.detail, answer.code
     if answer.reason == EMPTY and answer.value:
         said = ", ".join(f"{why} ({n})" for why, n in sorted(reader.refused.items()))
-        code, detail = "off_topic", f"What the LLM gave is not about the query: {said}."
+        code, detail = "off_topic", f"Nothing that the LLM gave can be searched for: {said}."
     return [*problems, Degradation(stage=STAGE, reason=code, detail=detail)]
