@@ -7,8 +7,8 @@ good        an upper bound, no rewriter that could exist: words of the query, an
 made_up     the memories that hold the answer in other words, and a third of the words without one left out
 paraphrase  the query in other words and another order: no knowledge
 noisy       one line of the good one, and two other questions of the same data set
-hostile     what draws other memories up: a memory that has nothing to do with the query; the query's words with such
-            words of it; and an instruction
+hostile     what draws other memories up: a memory that has nothing to do with the query, and the query's words with
+            such words of it (an answer with an instruction in it would not be used at all)
 
 Each answers with three lines at most, as a model does. They are deterministic: the question's id is the seed.
 """
@@ -179,12 +179,12 @@ def paraphrase(question: Question) -> list[str]:
 
 
 def hostile(question: Question, shelf: Shelf) -> list[str]:
-    """A foreign memory, the query's words with its words, and an instruction."""
+    """A foreign memory, and the query's words with its words; an instruction where there is none."""
     memory = shelf.foreign(question)
     if memory is None:
         return [INSTRUCTION]
     own, words = content(question.text)[:QUERY_WORDS], shelf.rarest(memory.text, MEMORY_WORDS)
-    return [" ".join(memory.text.split())[:LINE_CHARS], _asked([*own, *words]), INSTRUCTION]
+    return [" ".join(memory.text.split())[:LINE_CHARS], _asked([*own, *words])]
 
 
 def content(text: str) -> list[str]:

@@ -262,16 +262,23 @@ class _Reader:
     def useless(self, texts: Sequence[str]) -> bool:
         """Say whether no phrasing can be searched for; those that can are in `kept`. Never raises."""
         self.kept, self.refused = [], Counter()
+        if any(map(instructs, texts)) and not instructs(self._state.query.original):
+            self.refused["instructions"] = len(texts)  # who repeats an attack is not asked what else there is
+            return True
         for text in texts:
-            if instructs(text):
-                self.refused["an instruction"] += 1
-                continue
-            try:
-                self.kept.append((text, self._parse.phrase(text, self._state.request)))
-            except failures() as e:  # the fault is in our reading; the recall goes on without
-                self.failed = degradation(STAGE, e)
+            read = self._read(text)
+            if read is None:
                 self.refused["cannot be read"] += 1
+            else:
+                self.kept.append((text, read))
         return not self.kept
+
+    def _read(self, text: str) -> ParsedQuery | None:
+        try:
+            return self._parse.phrase(text, self._state.request)
+        except failures() as e:  # the fault is in our reading; the recall goes on without
+            self.failed = degradation(STAGE, e)
+            return None
 
 
 def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:

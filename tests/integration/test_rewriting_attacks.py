@@ -8,7 +8,8 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
-from recall_integrations.config import RewritingConfig
+from recall_integrations.config import BreakerConfig, RewritingConfig
+from recall_integrations.rewriting import asking
 from recall_integrations.rewriting.asking import PHRASINGS_MAX
 from tests.rows import each_row
 
@@ -87,6 +88,12 @@ def store() -> Iterator[MemoryStore]:
         yield opened
 
 
+@pytest.fixture(autouse=True)
+def always_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is switched off for the attacks before."""
+    monkeypatch.setattr(asking, "FALLBACK_MAX", 1.0)
+
+
 @each_row("attack", ATTACKS)
 def test_a_memory_says_what_it_wants(attack: str, store: MemoryStore) -> None:
     prompts: list[str] = []
@@ -104,12 +111,14 @@ def test_a_memory_says_what_it_wants(attack: str, store: MemoryStore) -> None:
         found = [hit.memory.id for hit in result.hits]
         assert "m0" in found and {*found} <= {"attack", *(f"m{i}" for i in range(len(SAID)))}
         assert result.query.original == QUERY and result.query.temporal_window is None and len(result.hits) == 3
-        assert len(result.query.rewrites) <= PHRASINGS_MAX and result.rewrite.reason in ("success", "skip.sure")
+        assert len(result.query.rewrites) <= PHRASINGS_MAX
+        assert result.rewrite.reason in ("success", "skip.sure", "failure.off_topic")
     # Where the attack is first, it holds the query's words, and is first without a model as well.
     assert careful.hits[0].memory.id in ("m0", plain.hits[0].memory.id)
     assert prompts and all(attack not in prompt for prompt in prompts)  # the model is shown the query alone
 
 
 def _asked(store: MemoryStore, mode: str, llm: Callable[[str], str]) -> RecallResult:
-    config = RecallConfig(rewriting=RewritingConfig(mode=mode, cache_s=0))
+    breakers = BreakerConfig(failures_max=1_000)
+    config = RecallConfig(rewriting=RewritingConfig(mode=mode, cache_s=0), breakers=breakers)
     return QueryOptimizer(store, llm=llm, config=config).recall(QUERY, scope=MINE, now=NOW, k=3)
