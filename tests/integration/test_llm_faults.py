@@ -314,7 +314,7 @@ def test_what_has_recovered_is_asked_again(fault: str, client: Client, server: O
     assert all(health.breaker == "closed" for health in again.health())
 
 
-def test_a_model_that_is_well_adds_and_displaces_nothing(
+def test_a_model_that_is_well_adds_what_its_words_find(
     client: Client, server: OpenAiServer, fresh: Fresh, without: Without
 ) -> None:
     """It asks for the same in the words of another memory; names and numbers it leaves alone."""
@@ -330,7 +330,6 @@ def test_a_model_that_is_well_adds_and_displaces_nothing(
     assert not result.degraded
     assert len(result.query.rewrites) == 2
     assert server.asked == 1
-    assert hits(result)[0][0] == before[0][0]
     assert target.id in {found for found, _ in hits(result)}
 
 
