@@ -161,7 +161,7 @@ def usage_of(answer: object) -> dict[str, float]:
     accounts = [answer]
     try:
         for account in itertools.islice(accounts, ACCOUNTS_MAX):  # it grows meanwhile
-            held = account.get if isinstance(account, Mapping) else functools.partial(getattr, account)
+            held: Any = account.get if isinstance(account, Mapping) else functools.partial(getattr, account)
             for name, spellings in _USAGE.items():
                 for number in filter(is_number, [held(each, None) for each in spellings]):
                     if 0 <= number < math.inf:
