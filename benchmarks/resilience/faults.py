@@ -92,7 +92,7 @@ def settings(*, entity_llm: bool, breakers: bool) -> RecallConfig:
     query = replace(config.query, entity_llm=entity_llm)
     return replace(
         config,
-        rewriting=RewritingConfig(ask="vague", cache_s=0),
+        rewriting=RewritingConfig(mode="full", cache_s=0),
         query=query,
         breakers=config.breakers if breakers else BreakerConfig(failures_max=NEVER_OPEN),
     )

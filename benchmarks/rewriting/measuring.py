@@ -169,7 +169,7 @@ def relaxed(config: RecallConfig, *, everywhere: bool) -> RecallConfig:
     """
     breakers = BreakerConfig(failures_max=NEVER_OPEN, open_s=0)
     free: dict[str, Any] = {"cache_s": 0}
-    always: dict[str, Any] = {"ask": "unsure", "unsure_below": 1.0} if everywhere else {}
+    always: dict[str, Any] = {"mode": "full"} if everywhere else {}
     return replace(config, breakers=breakers, rewriting=replace(config.rewriting, **free, **always))
 
 

@@ -24,7 +24,6 @@ from typing import Any
 
 from rich.console import Console
 
-from benchmarks.datasets.loading import load
 from benchmarks.quality import kinds
 from benchmarks.rewriting import tables, thresholds
 from benchmarks.rewriting.measuring import METRICS, K, Measured, measure, relaxed
@@ -114,7 +113,7 @@ def run(
     there, missing = kinds.found(data_path, kinds.wanted(only))
     for name in missing:
         console.print(f"{name}: not in {data_path}")
-    loaded = [load(data_path, name) for name in there]  # a bad file is found before the long run
+    loaded = [kinds.read(data_path, name) for name in there]  # a bad file is found before the long run
     groups: dict[str, list[Measured]] = {}
     for number, data in enumerate(loaded, start=1):
         start = time.perf_counter()

@@ -1,12 +1,14 @@
-"""Scripted rewriters: the good one at its best, bad ones at their worst, and one that knows nothing.
+"""Scripted rewriters: good ones at their best, bad ones at their worst, and one that knows nothing.
+
+"Other words" are those of `synonyms.txt`, a small table of everyday words; names and numbers are left out.
 
 good        an upper bound, no rewriter that could exist: words of the query, and the rarest content words of the
-            memories that hold the answer, taken from the labels; but no names and numbers, which a rewriter is told not
-            to add
-paraphrase  the query's own words in another order, and some of them left out: no knowledge, no synonyms
-random      other questions of the same data set
-hostile     what draws other memories up: the query's words with such words of a memory that has nothing to do with it;
-            who said that and when; and an instruction
+            memories that hold the answer, taken from the labels, both in other words
+made_up     the memories that hold the answer in other words, and a third of the words without one left out
+paraphrase  the query in other words and another order: no knowledge
+noisy       one line of the good one, and two other questions of the same data set
+hostile     what draws other memories up: a memory that has nothing to do with the query, and the query's words with
+            such words of it (an answer with an instruction in it would not be used at all)
 
 Each answers with three lines at most, as a model does. They are deterministic: the question's id is the seed.
 """
@@ -16,16 +18,22 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 
 from benchmarks.datasets.data import Collection, EvaluationData
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.text.by_language import language_of, says_nothing, spoken, stop_words
 from recall_integrations.types import Memory, Scope
 
-GOOD, PARAPHRASE, RANDOM, HOSTILE = "good", "paraphrase", "random", "hostile"
-WRITERS = (GOOD, PARAPHRASE, RANDOM, HOSTILE)
+GOOD, MADE_UP, PARAPHRASE, NOISY, HOSTILE = "good", "made_up", "paraphrase", "noisy", "hostile"
+WRITERS = (GOOD, MADE_UP, PARAPHRASE, NOISY, HOSTILE)
+LEFT_OUT = 1 / 3  # of the words without another word, in a made-up memory
+LINE_CHARS = 290
+SYNONYMS: Mapping[str, str] = dict(
+    line.split() for line in Path(__file__).with_name("synonyms.txt").read_text(encoding="utf-8").splitlines()
+)
 LINES_MAX = 3
 QUERY_WORDS, MEMORY_WORDS = 8, 8  # with both, a line is a question that somebody could ask
 SEEN_CHARS = 200  # of the query, looked for in the prompt: a prompt may cut it
@@ -89,7 +97,7 @@ class Library:
     def others(self, question: Question) -> list[str]:
         """Three other questions of the data set; fewer where there are no more."""
         texts = list(dict.fromkeys(q.text for q in self._questions if q.text != question.text))
-        return _rng(RANDOM, question).sample(texts, min(LINES_MAX, len(texts)))
+        return _rng(NOISY, question).sample(texts, min(LINES_MAX, len(texts)))
 
 
 class Shelf:
@@ -135,8 +143,9 @@ def writers(data: EvaluationData) -> Mapping[str, Write]:
     library = Library(data)
     return {
         GOOD: lambda question: good(question, library.shelf(question)),
+        MADE_UP: lambda question: made_up(question, library.shelf(question)),
         PARAPHRASE: paraphrase,
-        RANDOM: library.others,
+        NOISY: lambda question: [*good(question, library.shelf(question))[:1], *library.others(question)[:2]],
         HOSTILE: lambda question: hostile(question, library.shelf(question)),
     }
 
@@ -144,29 +153,38 @@ def writers(data: EvaluationData) -> Mapping[str, Write]:
 def good(question: Question, shelf: Shelf) -> list[str]:
     """A line for each of the first memories that hold the answer."""
     own = content(question.text)[:QUERY_WORDS]
-    return [_asked([*own, *shelf.rarest(memory.text, MEMORY_WORDS)]) for memory in shelf.relevant(question)]
+    relevant = shelf.relevant(question)
+    return [_asked(map(_other, [*own, *shelf.rarest(memory.text, MEMORY_WORDS)])) for memory in relevant]
+
+
+def made_up(question: Question, shelf: Shelf) -> list[str]:
+    """A line for each of the first memories that hold the answer."""
+    rng, lines = _rng(MADE_UP, question), []
+    for memory in shelf.relevant(question):
+        known = set(plain(memory.text))
+        words = [w for w in memory.text.split() if w.strip(".,;:!?") in known or w == w.lower()]
+        kept = [_other(w) for w in words if w.lower().strip(".,;:!?") in SYNONYMS or rng.random() >= LEFT_OUT]
+        lines.append(" ".join(kept)[:LINE_CHARS])
+    return [line for line in lines if line]
 
 
 def paraphrase(question: Question) -> list[str]:
-    """The content words in another order, and two thirds of all words."""
+    """The content words in another order, and all words with the end first."""
     rng = _rng(PARAPHRASE, question)
     own = content(question.text)
     mixed = rng.sample(own, len(own))
     every = question.text.rstrip("?").split()
-    kept = sorted(rng.sample(range(len(every)), -(-len(every) * 2 // 3)))
-    return [_asked(line) for line in (mixed, [every[i] for i in kept]) if line]
+    cut = rng.randrange(len(every)) if every else 0
+    return [_asked(map(_other, line)) for line in (mixed, [*every[cut:], *every[:cut]]) if line]
 
 
 def hostile(question: Question, shelf: Shelf) -> list[str]:
-    """The query's words with a foreign memory's, who said that and when, and an instruction."""
+    """A foreign memory, and the query's words with its words; an instruction where there is none."""
     memory = shelf.foreign(question)
     if memory is None:
         return [INSTRUCTION]
     own, words = content(question.text)[:QUERY_WORDS], shelf.rarest(memory.text, MEMORY_WORDS)
-    moment = memory.event_at or memory.created_at
-    who, when = memory.actor or "Tom", "" if moment is None else moment.strftime(" on %d %B %Y")
-    about = " ".join(words)
-    return [_asked([*own, *words]), f"What did {who} say about {about}{when}?", INSTRUCTION]
+    return [" ".join(memory.text.split())[:LINE_CHARS], _asked([*own, *words])]
 
 
 def content(text: str) -> list[str]:
@@ -186,7 +204,12 @@ def plain(text: str) -> list[str]:
     return [word for word in content(text) if not any(c.isdigit() for c in word) and (nouns or word == word.lower())]
 
 
-def _asked(words: Sequence[str]) -> str:
+def _other(word: str) -> str:
+    """A word of the same meaning, if one is known."""
+    return SYNONYMS.get(word.lower().strip(".,;:!?"), word)
+
+
+def _asked(words: Iterable[str]) -> str:
     return f"{' '.join(words)}?"
 
 

@@ -6,16 +6,20 @@ import asyncio
 import functools
 import hashlib
 import inspect
+import itertools
+import math
 import os
 import re
 import threading
 import weakref
 from collections.abc import Awaitable, Callable, Mapping
+from types import MappingProxyType
 from typing import Any, ClassVar, TypeVar
 
 from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
+from recall_integrations.types.numbers import is_number
 
 METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is neither framework's, nor a function
 
@@ -126,11 +130,46 @@ def _asking(function: Callable[..., Any], name: str, source: object) -> Callable
         text = text_of(answer)
         if text is None:
             raise LlmError(f"The language model {name} returned {type(answer).__name__}, which holds no text.")
-        return text
+        said = Said(text)
+        said.usage = usage_of(answer)
+        return said
 
     ask.__name__ = name
     ask.identity = f"{name} {_code_of(source)}".strip()  # type: ignore[attr-defined]
     return ask
+
+
+class Said(str):
+    """A model's text, and what the call took by its own account."""
+
+    usage: Mapping[str, float] = MappingProxyType({})
+
+
+# What frameworks and servers call it, and the places in their answers where they say it.
+_USAGE = {
+    "tokens_in": ("input_tokens", "prompt_tokens"),
+    "tokens_out": ("output_tokens", "completion_tokens"),
+    "cost": ("cost", "total_cost", "response_cost"),
+}
+_ACCOUNTS = ("usage_metadata", "usage", "token_usage", "additional_kwargs", "response_metadata", "raw", "message")
+ACCOUNTS_MAX = 20
+
+
+def usage_of(answer: object) -> dict[str, float]:
+    """Return what a model's answer says of the call: `tokens_in`, `tokens_out`, `cost`; each where it is said."""
+    found: dict[str, float] = {}
+    accounts = [answer]
+    try:
+        for account in itertools.islice(accounts, ACCOUNTS_MAX):  # it grows meanwhile
+            held: Any = account.get if isinstance(account, Mapping) else functools.partial(getattr, account)
+            for name, spellings in _USAGE.items():
+                for number in filter(is_number, [held(each, None) for each in spellings]):
+                    if 0 <= number < math.inf:
+                        found.setdefault(name, number)
+            accounts += [part for part in (held(each, None) for each in _ACCOUNTS) if part is not None]
+    except failures():  # foreign objects: a property that raises costs the account, not the answer
+        return found
+    return found
 
 
 def text_of(answer: object) -> str | None:

@@ -7,6 +7,8 @@ import re
 from dataclasses import field
 from typing import Annotated, Literal
 
+from pydantic import BeforeValidator
+
 from recall_integrations.config.checking import (
     Share,
     Switch,
@@ -169,27 +171,28 @@ def _rewrite_timeout_ms() -> float:
     return ms
 
 
+def _off(given: object) -> object:
+    """Read `off` as YAML does, which makes `false` of it."""
+    return "off" if given is False else given
+
+
 @section("rewriting")
 class RewritingConfig:
     """When an LLM is asked for other words, if there is one, and what they may do (docs/rewriting.md).
 
     Args:
-        ask: `unsure`: where the query is vague and the first answer is not sure; `vague`: wherever the query is vague,
-            beside the search for the query itself; `never`: the LLM is used for other things.
-        unsure_below: confidence of the first answer from which nothing is asked; 1 = always. Needs `ask: unsure`.
+        mode: `careful`: asked where the first hit is not sure, and what its words find counts less than what the query
+            finds; `full`: asked wherever the query is vague, beside the search for the query itself, and a memory
+            counts with its best score; `off`: the LLM is used for other things.
         strategy: what is asked for: `alternatives` of the query, or a `hypothetical` memory that would answer it.
         prompt: one of your own instead, with `{query}` where the query goes; empty = that of the strategy.
-        trust: factor of the scores of what they find. At .1 even a hostile model cost no hit in any kind of memories
-            that was measured; who trusts theirs gains more with more (docs/benchmarks.md).
         timeout_ms: longest wait; default what `RECALL_REWRITE_TIMEOUT` says (`6s`, `800ms`), else six seconds.
         cache_s: seconds for which phrasings are kept; 0 = none is.
     """
 
-    ask: Literal["unsure", "vague", "never"] = "unsure"
-    unsure_below: Share = 0.4
+    mode: Annotated[Literal["off", "careful", "full"], BeforeValidator(_off)] = "careful"
     strategy: Literal["alternatives", "hypothetical"] = "alternatives"
     prompt: Text = ""
-    trust: Share = 0.1
     timeout_ms: Annotated[float, in_range(1, 600_000)] = field(
         default_factory=_rewrite_timeout_ms, metadata={"unset": TIMEOUT_MS}
     )
@@ -198,8 +201,6 @@ class RewritingConfig:
     def __post_init__(self) -> None:
         if self.prompt and "{query}" not in self.prompt:
             raise ConfigError("rewriting.prompt must hold {query}, which the query takes the place of.")
-        if self.ask != "unsure" and self.unsure_below != defaults(self, ["unsure_below"])["unsure_below"]:
-            raise ConfigError(f"rewriting.unsure_below is read with rewriting.ask: unsure only, not with {self.ask}.")
 
 
 @section("limits")

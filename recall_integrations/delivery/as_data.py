@@ -51,7 +51,7 @@ def result_data(result: RecallResult, scope: Scope, k: int | None, *, highlights
         "parsed": _parsed(result.query),
         "arms": [{"name": a.name, "weight": a.weight, "limit": a.limit} for a in result.plan.arms],
         "rules": _each(result.plan.checks, "rule fired because margin"),
-        "rewrite": _of(result.rewrite, "strategy reason provider duration_ms used saved_ms refused moved"),
+        "rewrite": _of(result.rewrite, "strategy reason provider duration_ms used saved_ms refused moved usage"),
         "rerank": _of(result.rerank, "reranker reason used duration_ms candidates scored moved"),
         "facts": _of(result.facts, "subject slot mode at first beneath confidence"),
         "cache": {"strategy": result.cache.strategy, "reason": result.cache.reason, "age_ms": result.cache.age_ms},

@@ -70,6 +70,7 @@ def fields(event: RecallEvent) -> dict[str, Any]:
         "rewriteUsed": rewrite.used,
         "rewriteProvider": provider,
         "rewriteModel": model,
+        "rewriteUsage": dict(rewrite.usage),
     }
     if scores := sorted(hit.score for hit in result.hits):
         named = {"min": scores[0], "median": scores[len(scores) // 2], "max": scores[-1]}

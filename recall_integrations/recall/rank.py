@@ -19,7 +19,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
-from recall_integrations.ranking.arranging.arrange import first_of_the_query, occurrence_first
+from recall_integrations.ranking.arranging.arrange import occurrence_first
 from recall_integrations.ranking.arranging.moves import NEGATION, RERANK, giving, sums
 from recall_integrations.ranking.arranging.newer import Overtaken, newer_first
 from recall_integrations.ranking.calibration import within
@@ -212,9 +212,6 @@ class Rerank(Stage):
         )
 
 
-KEEP_FIRST = 1  # so many hits of the query itself stay where they are, whatever its phrasings found
-
-
 class Arrange(Stage):
     """Puts candidates in order. None is lost, but for repeats, which are listed with the hit that they repeat."""
 
@@ -228,9 +225,6 @@ class Arrange(Stage):
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused`, `denied`, `folded`, `overtaken` and `confidence`."""
         fused, denied, folded, overtaken = self._arranged(state, state.candidates)
-        if state.unphrased is not None and not state.rerank.used:
-            own = self._arranged(state, state.unphrased)[0].rows[:KEEP_FIRST].tolist()
-            fused = first_of_the_query(fused, own)
         confidence, k = state.confidence, state.request.k
         if confidence is not None:  # it was known before candidates were folded, moved down and reordered
             confidence = within(confidence, fused.scores[:k].tolist())

@@ -226,7 +226,7 @@ class ReadPath:
             parse,
             Plan(store, config, specs, self._admission.waiting),
             *([] if facts is None else [facts]),
-            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.ask == "vague" else []),
+            *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.mode == "full" else []),
             embed,
             arms,
             rank,
@@ -325,7 +325,7 @@ class ReadPath:
     ) -> tuple[RecallResult, RecallState]:
         kept = {} if looked is None else self.store.hydration()
         began = time.perf_counter()
-        reading = self.store.reading(deadline.remaining_ms() / 1e3 + LATE_S)
+        reading = self.store.reading((deadline.remaining_ms() + request.llm_wait_ms) / 1e3 + LATE_S)
         whose = str(self.store.known(request.scope) or "")
         with self._admission.admitted(deadline) as given, reading, serving(whose):
             k = given.k(request.k)
@@ -460,10 +460,13 @@ class ReadPaths:
             if self.sources.looking is not None:
                 self.sources.looking.tell_later("refused", e)
             raise
-        if self._entries and arguments["time_budget_ms"] is None and not request.scopes:
-            limits = self.of(request.scope).config.limits
-            return changed(request, time_budget_ms=limits.time_budget_ms, load_wait_ms=limits.load_wait_ms)
-        return request
+        if arguments["time_budget_ms"] is not None or request.scopes:
+            return request
+        path = self.path(request.scope)
+        limits, wait_ms = path.config.limits, path.rewriting.wait_ms
+        return changed(
+            request, time_budget_ms=limits.time_budget_ms, load_wait_ms=limits.load_wait_ms, llm_wait_ms=wait_ms
+        )
 
     def load(self, request: RecallRequest, deadline: Deadline) -> float:
         """Wait until what a recall needs is in memory, up to `load_wait_ms` beyond its time; return seconds waited."""

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import functools
+import time
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
-from recall_integrations.embeddings.static import bundled
+from recall_integrations.indexes.scope_view import Rows
 from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.parse import Parse
-from recall_integrations.recall.rank import KEEP_FIRST, Rank
+from recall_integrations.recall.rank import Rank
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.search import Arms, Embed
 from recall_integrations.recall.state import RecallState
@@ -27,12 +30,12 @@ from recall_integrations.rewriting.asking import (
     PHRASINGS_MAX,
     REASONS,
     SURE,
+    UNSURE_BELOW,
     Asking,
     Phrasings,
     Rewriting,
 )
-from recall_integrations.rewriting.phrasings import Asked, refused
-from recall_integrations.store.asking import bundled_worth
+from recall_integrations.rewriting.phrasings import instructs
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.request import Step
 
@@ -46,12 +49,21 @@ class Again:
         self._embed, self._arms, self._rank, self._outside = embed, arms, rank, outside
 
     def search(
-        self, state: RecallState, phrasings: list[tuple[str, ParsedQuery]], deadline: Deadline, step: Step | None = None
+        self,
+        state: RecallState,
+        phrasings: list[tuple[str, ParsedQuery]],
+        deadline: Deadline,
+        step: Step | None = None,
+        *,
+        memories: bool = False,
     ) -> tuple[list[Fused], list[Degradation]]:
-        """Return what each phrasing finds, in their order, and the problems, if some were not begun in time."""
+        """Return what each phrasing finds, in their order, and the problems, if some were not begun in time.
+
+        `memories`: the phrasings are made-up memories, and compared with others as such.
+        """
         semantic = state.plan.arm("semantic") is not None
         texts = [text for text, _ in phrasings] if semantic else []
-        vectors, problem = self._embed.vectors_of(texts, deadline)
+        vectors, problem = self._embed.vectors_of(texts, deadline, memories=memories)
         problems = [] if problem is None else [problem]
         arms = tuple(arm for arm in state.plan.arms if arm.name in BY_WORDS)
         found: list[Fused] = []
@@ -127,7 +139,7 @@ class Ask(Stage):
         """Return the state with `asking`."""
         if self._rewriting.needless(state.query, state.plan, self._precise, state.door) is not None:
             return state
-        deadline = patience(turn.deadline)
+        deadline = patience(state, turn.deadline)
         return replace(state, asking=self._rewriting.begin(state.query, state.request.scope, state.door, deadline))
 
 
@@ -154,10 +166,12 @@ class Rewrite(Stage):
         why = self._needless(state)
         if why is not None:
             return self._skipped(state, why)
-        deadline = patience(turn.deadline)
+        deadline, began = patience(state, turn.deadline), time.monotonic()
         asking = state.asking or self._rewriting.begin(state.query, state.request.scope, state.door, deadline)
-        reader = _Reader(self._parse, state, asking)
+        reader = _Reader(self._parse, state)
         answer = self._rewriting.end(asking, deadline, reader.useless)
+        if state.request.llm_wait_ms:
+            turn.deadline.extend(time.monotonic() - began)
         state = replace(state, rewrite=self._outcome(asking, answer, reader)).degraded_by(*_problems(answer, reader))
         if answer.reason != SUCCESS:
             return state
@@ -170,10 +184,9 @@ class Rewrite(Stage):
             return why
         if state.view is None or state.fused is None:
             return NO_TIME if state.loading else NO_MEMORIES
-        settings = self._rewriting.settings
-        confidence = state.confidence  # without calibration nobody knows how sure the answer is
-        unsure = settings.ask != "unsure" or confidence is None or confidence < settings.unsure_below
-        return None if unsure else SURE
+        first = state.candidates.scores[:1]
+        sure = self._rewriting.settings.mode == "careful" and bool((first >= UNSURE_BELOW).any())
+        return SURE if sure else None
 
     def _skipped(self, state: RecallState, why: str) -> RecallState:
         if state.asking is not None:
@@ -197,13 +210,16 @@ class Rewrite(Stage):
             used=used,
             saved_ms=None if answer.begun and not asking.cached else outcome.saved_ms,
             refused=reader.refused.total(),
+            usage=answer.value.usage if answer.value is not None and asking.mine else {},
         )
 
     def _searched(self, state: RecallState, reader: _Reader, turn: Turn) -> RecallState:
         """Return the state with what the phrasings find."""
         settings, k, before = self._rewriting.settings, state.request.k, state.candidates
-        found, problems = self._again.search(state, reader.kept, turn.deadline, turn.step)
-        fused, ways = with_phrasings(before, found, state.scope, k=k, trust=settings.trust, keep_first=KEEP_FIRST)
+        made_up = settings.strategy == "hypothetical"
+        found, problems = self._again.search(state, reader.kept, turn.deadline, turn.step, memories=made_up)
+        near = None if settings.mode == "full" else functools.partial(_near, state)
+        fused, ways = with_phrasings(before, found, state.scope, k=k, near=near)
         texts = tuple(text for text, _ in reader.kept)
         moved = sum(old != new for old, new in zip(before.rows[:k].tolist(), fused.rows[:k].tolist(), strict=False))
         moved += max(0, min(k, len(fused.rows)) - len(before.rows))
@@ -212,7 +228,6 @@ class Rewrite(Stage):
             parsed=replace(state.query, rewrites=texts),
             fused=fused,
             phrased={row: texts[which] for row, which in ways.items()},
-            unphrased=before if ways else None,
             rewrite=replace(state.rewrite, moved=moved),
         )
         if not problems:
@@ -221,8 +236,15 @@ class Rewrite(Stage):
         return state.degraded_by(Degradation(stage=STAGE, reason=PARTIAL, detail=f"Not all was searched for: {said}."))
 
 
-def patience(deadline: Deadline) -> Deadline:
+def _near(state: RecallState, rows: Rows) -> NDArray[np.floating]:
+    """Return the cosines of rows with the query; all equal where they are not at hand."""
+    return np.ones(len(rows)) if state.similarities is None else state.similarities.of(rows)
+
+
+def patience(state: RecallState, deadline: Deadline) -> Deadline:
     """Return the deadline of the LLM: what it finds has to be searched for, ranked and delivered as well."""
+    if state.request.llm_wait_ms:
+        return deadline.later(state.request.llm_wait_ms / 1e3)
     left = deadline.remaining_ms()
     later = min(SHARE_MAX * left, SEARCH_MS * (PHRASINGS_MAX + 1))
     return deadline.child(None if left == float("inf") else left - later)
@@ -231,9 +253,8 @@ def patience(deadline: Deadline) -> Deadline:
 class _Reader:
     """The phrasings of one recall that can be searched for."""
 
-    def __init__(self, parse: Parse, state: RecallState, asking: Asking) -> None:
+    def __init__(self, parse: Parse, state: RecallState) -> None:
         self._parse, self._state = parse, state
-        self._asked = Asked(sent=asking.sent, parsed=state.query, frequency=state.frequency, count=state.scope.count)
         self.kept: list[tuple[str, ParsedQuery]] = []
         self.refused: Counter[str] = Counter()
         self.failed: Degradation | None = None
@@ -241,33 +262,23 @@ class _Reader:
     def useless(self, texts: Sequence[str]) -> bool:
         """Say whether no phrasing can be searched for; those that can are in `kept`. Never raises."""
         self.kept, self.refused = [], Counter()
+        if any(map(instructs, texts)) and not instructs(self._state.query.original):
+            self.refused["instructions"] = len(texts)  # who repeats an attack is not asked what else there is
+            return True
         for text in texts:
-            try:
-                read = self._parse.phrase(text, self._state.request)
-                why = refused(self._asked, text, read, self._cosine(text, read))
-            except failures() as e:  # the fault is in our reading; the recall goes on without
-                self.failed, why = degradation(STAGE, e), "cannot be read"
-            if why:
-                self.refused[why] += 1
+            read = self._read(text)
+            if read is None:
+                self.refused["cannot be read"] += 1
             else:
                 self.kept.append((text, read))
         return not self.kept
 
-    def _cosine(self, text: str, read: ParsedQuery) -> float | None:
-        """Return the cosine of a phrasing by the words searched in both: two questions share "what did … say"."""
-        asked = self._asked.parsed
-        if not bundled_worth(asked.language, asked.original):
+    def _read(self, text: str) -> ParsedQuery | None:
+        try:
+            return self._parse.phrase(text, self._state.request)
+        except failures() as e:  # the fault is in our reading; the recall goes on without
+            self.failed = degradation(STAGE, e)
             return None
-        mine, other = _content(asked, asked.original), _content(read, text)
-        if not mine or not other:
-            return None
-        model = bundled()
-        return float(np.vecdot(model.embed_query(mine), model.embed_query(other)))
-
-
-def _content(parsed: ParsedQuery, text: str) -> str:
-    looked_for = set(parsed.terms)
-    return " ".join(text[slice(*token.span)] for token in parsed.tokens if token.stem in looked_for)
 
 
 def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:
@@ -277,5 +288,5 @@ def _problems(answer: Answer[Phrasings], reader: _Reader) -> list[Degradation]:
     detail, code = answer.detail, answer.code
     if answer.reason == EMPTY and answer.value:
         said = ", ".join(f"{why} ({n})" for why, n in sorted(reader.refused.items()))
-        code, detail = "off_topic", f"What the LLM gave is not about the query: {said}."
+        code, detail = "off_topic", f"Nothing that the LLM gave can be searched for: {said}."
     return [*problems, Degradation(stage=STAGE, reason=code, detail=detail)]

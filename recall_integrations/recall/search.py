@@ -54,13 +54,17 @@ class Embed(Stage):
         return changed(state, vectors=vectors[0][None] if len(vectors) == 1 else np.stack(vectors))
 
     def vectors_of(
-        self, texts: Sequence[str], deadline: Deadline
+        self, texts: Sequence[str], deadline: Deadline, *, memories: bool = False
     ) -> tuple[list[NDArray[np.float32]], Degradation | None]:
-        """Return the vectors of queries; or none, and the problem."""
+        """Return the vectors of queries, or of texts that are as memories; or none, and the problem."""
         embedding = self._store.embedding
+
+        def made() -> list[NDArray[np.float32]]:
+            return list(embedding.embed_documents(texts)) if memories else list(map(embedding.embed_query, texts))
+
         if not texts or isinstance(embedding, StaticEmbedding):  # it takes microseconds; a thread costs more
-            return [embedding.embed_query(text) for text in texts], None
-        answer = self._guard.call(deadline, lambda: [embedding.embed_query(text) for text in texts], work=len(texts))
+            return made(), None
+        answer = self._guard.call(deadline, made, work=len(texts))
         if answer.value is None:
             return [], Degradation(stage=self.name, reason=answer.code, detail=answer.detail)
         return list(answer.value), None

@@ -68,7 +68,6 @@ class RecallState:
         asking: the question that the LLM is asked (`ask`); `None` = there is none.
         rewrite: outcome of the rewrites (`rewrite`).
         phrased: row → the phrasing that lifted it (`rewrite`).
-        unphrased: the candidates without what phrasings found; `None` = these changed nothing (`rewrite`).
         vectors: vectors of the query and its readings (`embed`), float32 `(m, d)`.
         similarities: each row's best cosine with them, where vectors can be scanned.
         results: what each arm found (`arms`).
@@ -105,7 +104,6 @@ class RecallState:
     asking: Asking | None = None
     rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
     phrased: Mapping[int, str] = field(default_factory=dict)
-    unphrased: Fused | None = None
     vectors: NDArray[np.float32] | None = None
     similarities: Similarities | None = None
     results: tuple[ArmResult, ...] = ()

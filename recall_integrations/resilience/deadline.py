@@ -54,6 +54,13 @@ class Deadline:
         """Return a deadline that ends so many seconds later than this one; it is cancelled with it."""
         return Deadline(self._end + seconds, self._clock, parent=self)
 
+    def extend(self, seconds: float) -> None:
+        """Let this one, and those above it, end so many seconds later: what was waited for is not counted."""
+        above: Deadline | None = self
+        while above is not None:
+            above._end += seconds
+            above = above._parent
+
     def remaining(self) -> float:
         """Return the seconds left, at least 0; `math.inf` without a limit; 0 once cancelled. Fits any `timeout=`."""
         if self.cancelled:

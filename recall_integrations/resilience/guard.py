@@ -300,6 +300,11 @@ class Guard:
             self.breaker.failed(call.given, why, call.whose)
         return answer
 
+    def arrived(self, call: Call[T]) -> float:
+        """Count a call that was given up as late and has worked after all; return its milliseconds."""
+        self.breaker.succeeded(call.given)
+        return (self._clock() - call.began) * 1e3
+
     def joined(self, call: Call[T], deadline: Deadline, empty: Callable[[T], bool] | None = None) -> Answer[T]:
         """Return the outcome of a call that somebody else began. If it is late, that counts for its beginner."""
         began, own = self._clock(), self._limit(deadline)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import statistics
@@ -9,8 +10,10 @@ import threading
 import time
 import unicodedata
 from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Annotated
 
 from pydantic import Field, FiniteFloat
@@ -135,11 +138,15 @@ class Contract:
         if self._file.read().off:
             self._file.update(lambda kept: replace(kept, probed=self._clock()))
 
-    def record(self, outcome: str, ms: float) -> None:
-        """Note that a call has ended."""
+    def record(self, outcome: str, ms: float, *, late: bool = False) -> None:
+        """Note that a call has ended; a late one was noted as failed when nobody waited any more."""
 
         def counted(kept: Calls) -> Calls:
-            calls = (*kept.calls, (outcome, ms))[-WINDOW:]
+            before = list(kept.calls)
+            failed = [place for place, (said, _) in enumerate(before) if said == FAILED]
+            if late and failed:
+                del before[failed[-1]]
+            calls = (*before, (outcome, ms))[-WINDOW:]
             if kept.off:
                 return self._probed(replace(kept, calls=calls))
             broken = self._broken(calls)
@@ -173,7 +180,14 @@ class Contract:
 
 STAGE = "rewrite"
 PHRASINGS_MAX = 3  # so many at most are searched for
-Phrasings = tuple[str, ...]
+
+
+class Phrasings(tuple[str, ...]):
+    """Texts, and what the call that gave them took by the model's own account."""
+
+    usage: Mapping[str, float] = MappingProxyType({})
+
+
 # What the guard says → what the outcome says, in the words of the rewrite contract.
 REASONS: Mapping[str, str] = {
     SUCCESS: "success",
@@ -186,6 +200,7 @@ REASONS: Mapping[str, str] = {
     BUSY: "skip.busy",
 }
 OFF_TOPIC = "failure.off_topic"
+UNSURE_BELOW = 0.8  # score of the first hit, from which a careful rewriter is not asked
 CACHE_HIT = "cache_hit"
 DISABLED, SPECIFIC, PLAN, PRIVACY, SLO, SURE = (
     f"skip.{why}" for why in ("disabled", "specific", "plan", "privacy", "slo", "sure")
@@ -215,7 +230,7 @@ class Rewriting:
         cache: RewriteCache | None = None,
         slo: Contract | None = None,
     ) -> None:
-        self._llm = llm if settings.ask != "never" else None
+        self._llm = llm if settings.mode != "off" else None
         self._guard, self._cache, self._slo = guard, cache or RewriteCache(), slo or Contract()
         self.settings = settings
         self.template = settings.prompt or PROMPTS[settings.strategy]
@@ -227,6 +242,11 @@ class Rewriting:
     def provider(self) -> str:
         """Name of the model; empty = there is none."""
         return "" if self._llm is None else getattr(self._llm, "__name__", type(self._llm).__name__)
+
+    @property
+    def wait_ms(self) -> float:
+        """Milliseconds that a recall waits for the model beyond its own time, if the caller names none."""
+        return self.settings.timeout_ms if self.on else 0.0
 
     @property
     def on(self) -> bool:
@@ -258,7 +278,7 @@ class Rewriting:
         key = key_of(sent, template, self._identity, scope, door.mode)
         kept = self._cache.get(key)
         if kept is not None:
-            return Asking(key, sent, answer=Answer(reason=SUCCESS, value=kept), cached=True)
+            return Asking(key, sent, answer=Answer(reason=SUCCESS, value=Phrasings(kept)), cached=True)
         with self._lock:
             call = self._under_way.get(key)
             if call is not None and not call.limit.over:  # one that is late may hang for ever
@@ -283,6 +303,8 @@ class Rewriting:
             return self._guard.joined(asking.call, deadline, useless)
         answer = self._guard.ended(asking.call, useless)
         self._learn(answer, fair=asking.call.fair)
+        if answer.reason == TIMEOUT:
+            asking.call.future.add_done_callback(functools.partial(self._arrived, asking.call))
         return answer
 
     def leave(self, asking: Asking) -> None:
@@ -307,11 +329,17 @@ class Rewriting:
             if self._under_way.get(key) is call:
                 del self._under_way[key]
 
+    def _arrived(self, call: Call[Phrasings], future: Future[Phrasings]) -> None:
+        """Count an answer that came when nobody waited for it any more: the model works all the same."""
+        if not future.cancelled() and future.exception() is None and future.result():
+            self._slo.record(SUCCESS, self._guard.arrived(call), late=True)
+
     def _phrasings(self, key: str, query: str, template: str) -> Phrasings:
         """Ask the model for phrasings. An answer too late for this recall serves the next."""
         assert self._llm is not None
         said = self._llm(prompt_for(query, template))
-        found = parse_rewrites(said, query, PHRASINGS_MAX, prompt=template)
+        found = Phrasings(parse_rewrites(said, query, PHRASINGS_MAX, prompt=template))
+        found.usage = getattr(said, "usage", found.usage)
         if found:
             self._cache.put(key, found)
         return found

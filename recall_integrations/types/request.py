@@ -48,8 +48,8 @@ Window = TemporalWindow | Literal[False] | None
 class RecallRequest:
     """The checked arguments of `QueryOptimizer.recall`, whose docstring says what they mean.
 
-    `load_wait_ms` says how long it may wait beyond its time until what it needs is in memory; 0 where the caller
-    says what time there is.
+    `load_wait_ms` and `llm_wait_ms` say how long it may wait beyond its time until what it needs is in memory, and for
+    an LLM that rewrites; 0 where the caller says what time there is.
 
     A recall of several `scopes` is one recall of each, as a `part` of it: the whole applies what holds for all hits.
     """
@@ -72,3 +72,4 @@ class RecallRequest:
     part: bool = False
     as_of: datetime | None = None
     load_wait_ms: float = 0.0
+    llm_wait_ms: float = 0.0

@@ -264,19 +264,20 @@ class RewriteOutcome:
             `skip.disabled`; `skip.privacy` no text may leave the recall; `skip.specific` the query says plainly what it
             is after; `skip.plan` the plan does without; `skip.literal_query` all of it is quoted; `skip.identifier` all
             of it is ids, paths or URLs; `skip.command` it begins with show, find, list, get or open;
-            `skip.short_query` it is no more than three words; `skip.sure` the first answer is sure enough;
+            `skip.short_query` it is no more than three words; `skip.sure` the first hit is sure enough;
             `skip.no_memories` there is nothing to find; `skip.budget` it does not fit into the time that is left;
             `skip.busy` as many calls as may be have not returned; `skip.slo` it fell back, came back empty or was slow
             too often lately; `circuit_open` it failed three times in a row;
-            `failure.timeout`; `failure.error`; `failure.cancelled`; `failure.empty`; `failure.off_topic` what it gave
-            is not about the query.
+            `failure.timeout`; `failure.error`; `failure.cancelled`; `failure.empty`; `failure.off_topic` an
+            instruction is in what it gave.
         provider: the class of the LLM, and its model where it says that; empty where there is none.
         duration_ms: milliseconds from the question to the answer, or until it was given up; 0 if nothing was asked.
         used: whether phrasings were searched for.
         saved_ms: milliseconds that asking would have taken, by the median of recent calls; `None` = it was asked, or
             the median is not known.
-        refused: number of phrasings that were not about the query.
+        refused: number of phrasings that came with an instruction, or could not be read.
         moved: number of the first k places that hold another memory than without it.
+        usage: what this call took by the model's own account: `tokens_in`, `tokens_out`, `cost`; each where it says so.
     """
 
     strategy: str = "disabled"
@@ -287,6 +288,7 @@ class RewriteOutcome:
     saved_ms: float | None = None
     refused: int = 0
     moved: int = 0
+    usage: Mapping[str, float] = field(default_factory=dict)
 
 
 @record(frozen=True, slots=True, kw_only=True)

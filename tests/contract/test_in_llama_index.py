@@ -509,7 +509,7 @@ def test_the_prompt_of_the_rewrite_can_be_read_and_set(plain):
         asked.append(prompt)
         return "the store that tables are kept in"
 
-    config = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0, cache_s=0))
+    config = RecallConfig(rewriting=RewritingConfig(mode="full", cache_s=0))
     optimizer = QueryOptimizer(plain.optimizer.store, llm=llm, config=config)
     made = OptimizedRecallRetriever(optimizer=optimizer, now=NOW, time_budget_ms=60_000)
     prompts = made.get_prompts()

@@ -224,7 +224,7 @@ def _an_arm(name: str, *, here: bool = False) -> Part:
 
 
 _NAMES = RecallConfig(query=QueryConfig(entity_llm=True))
-_REWRITE = RecallConfig(rewriting=RewritingConfig(timeout_ms=AMPLE_MS, unsure_below=1.0, cache_s=0))
+_REWRITE = RecallConfig(rewriting=RewritingConfig(timeout_ms=AMPLE_MS, mode="full", cache_s=0))
 _RERANK = RecallConfig(
     limits=LimitsConfig(rerank_budget_ms=AMPLE_MS),
     planner=PlannerConfig(exploratory_threshold=0.79),

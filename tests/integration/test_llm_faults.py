@@ -75,7 +75,7 @@ def settings(patience_ms: float = PATIENCE_MS, **breakers: Any) -> RecallConfig:
     config = RecallConfig()
     query = replace(config.query, spelling=False)  # it also asks about corrections
     guarded = replace(config, query=query, breakers=BreakerConfig(failures_max=FAILURES_MAX, **breakers))
-    return replace(guarded, rewriting=replace(config.rewriting, unsure_below=1.0, timeout_ms=patience_ms))
+    return replace(guarded, rewriting=replace(config.rewriting, mode="full", timeout_ms=patience_ms))
 
 
 def patience(fault: str) -> float:
@@ -314,7 +314,7 @@ def test_what_has_recovered_is_asked_again(fault: str, client: Client, server: O
     assert all(health.breaker == "closed" for health in again.health())
 
 
-def test_a_model_that_is_well_adds_and_displaces_nothing(
+def test_a_model_that_is_well_adds_what_its_words_find(
     client: Client, server: OpenAiServer, fresh: Fresh, without: Without
 ) -> None:
     """It asks for the same in the words of another memory; names and numbers it leaves alone."""
@@ -330,7 +330,6 @@ def test_a_model_that_is_well_adds_and_displaces_nothing(
     assert not result.degraded
     assert len(result.query.rewrites) == 2
     assert server.asked == 1
-    assert hits(result)[0][0] == before[0][0]
     assert target.id in {found for found, _ in hits(result)}
 
 

@@ -7,10 +7,10 @@ import re
 from pathlib import Path
 
 from recall_integrations.config import RecallConfig
+from recall_integrations.ranking.arranging.arrange import FAR, WEIGHT
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting import asking as contract
-from recall_integrations.rewriting import phrasings as about
 from recall_integrations.rewriting.asking import PHRASINGS_MAX
 from recall_integrations.rewriting.phrasings import REWRITE_CHARS_MAX, SHORT_CHARS_MAX
 
@@ -34,11 +34,10 @@ def test_the_numbers_are_the_defaults() -> None:
     assert f"Of the last {contract.WINDOW} calls at most {contract.FALLBACK_MAX:.0%}".replace("%", " %") in PAGE
     assert f"at most {contract.EMPTY_MAX:.0%}".replace("%", " %") in PAGE
     assert f"from {contract.CALLS_MIN} calls on" in PAGE and settings.cache_s == 180
-    assert f"less than {about.SHARE_MIN:g}".replace("0.", ".") in PAGE
-    assert f"no nearer than {about.COSINE_MIN:g}".replace("0.", ".") in PAGE
+    assert f"score is under {contract.UNSURE_BELOW:g}".replace("0.", ".") in PAGE
+    assert f"and {WEIGHT:g} of its best".replace("0.", ".") in PAGE and f"(up to {FAR:g})" in PAGE
     assert all(f"`{name}`" in PAGE for name in (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE))
 
 
 def test_every_setting_is_read_of() -> None:
-    ours = ("ask", "unsure_below", "strategy", "prompt", "trust", "timeout_ms")
-    assert all(name in PAGE for name in ours)
+    assert all(name in PAGE for name in ("mode", "strategy", "prompt", "timeout_ms", "off", "careful", "full"))

@@ -90,7 +90,7 @@ class Turn:
 
 EXPLORATORY = {"planner.exploratory_threshold": 1.0, "planner.precise_threshold": 1.0}
 RERANKED: dict[str, Any] = {"base": {**EXPLORATORY, "rerank.regret_max": 0.0}, "model": {}}
-REWRITTEN = {"rewriting.unsure_below": 1.0}
+REWRITTEN = {"rewriting.mode": "full"}
 FAILING: dict[str, Any] = {**RERANKED, "model": {"fails": True}}
 TURNED: dict[str, Turn] = {
     "week_start": Turn(6),
@@ -115,8 +115,6 @@ TURNED: dict[str, Turn] = {
     "breakers.failures_max": Turn(1, **FAILING),
     "breakers.open_s": Turn(0.0, **FAILING),
     "limits.time_budget_ms": Turn(0.1),
-    "rewriting.unsure_below": Turn(0.0, REWRITTEN, model={}, as_llm=True),
-    "rewriting.trust": Turn(0.0, REWRITTEN, model={}, as_llm=True),
     "rewriting.timeout_ms": Turn(1.0, REWRITTEN, model={"slow": 0.1}, as_llm=True),
     "limits.rerank_budget_ms": Turn(1.0, RERANKED["base"], model={"slow": 0.1}),
     "cache.ttl_seconds": Turn(0.001, {"mode": "cached"}),

@@ -63,7 +63,7 @@ def long_words_of(prompt: str) -> str:
 
 
 EVERYWHERE = PlannerConfig(precise_threshold=1.0, exploratory_threshold=1.0)  # every plan diversifies
-TRUSTING = RewritingConfig(ask="vague", trust=1.0)
+TRUSTING = RewritingConfig(mode="full")
 NEVER_OPEN = BreakerConfig(failures_max=1_000)  # many of its phrasings are about something else
 CONFIGS = {
     "default": RecallConfig(),

@@ -450,7 +450,7 @@ def test_a_reranker_that_fails_leaves_the_order(store, hangs, reranker, reason):
     broken.close()
 
 
-ASKED = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0))  # however sure the first answer is
+ASKED = RecallConfig(rewriting=RewritingConfig(mode="full"))  # however sure the first answer is
 
 
 def test_an_llm_rewrites_vague_questions(store):
@@ -475,7 +475,7 @@ def test_an_llm_rewrites_vague_questions(store):
     ],
 )
 def test_an_llm_that_fails_is_done_without(store, hangs, llm, reason):
-    config = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0, timeout_ms=100))
+    config = RecallConfig(rewriting=RewritingConfig(mode="full", timeout_ms=100))
     optimizer = QueryOptimizer(store, llm=llm or hangs, config=config)
     result = optimizer.recall("something about how people want to be told", scope=U1)
     assert result.rewrite.reason == reason and not result.rewrite.used
@@ -534,7 +534,7 @@ def test_a_slow_first_rewrite_does_not_end_rewriting(store, hangs):
             hangs()
         return "the way in which people are told"
 
-    config = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0, timeout_ms=200))
+    config = RecallConfig(rewriting=RewritingConfig(mode="full", timeout_ms=200))
     optimizer = QueryOptimizer(store, llm=cold_then_warm, config=config)
     question = "something about how people want to be told"
     reasons = [optimizer.recall(question, scope=U1).rewrite.reason for _ in range(4)]

@@ -73,7 +73,7 @@ def search(opening: Opening, query: str, also: tuple[str, ...], asked: dict[str,
       arms      [{name, weight, limit}]
       rules     [{rule, fired, because, margin}]
       rewrite   {strategy, reason, provider, duration_ms, used, saved_ms,
-                refused, moved}
+                refused, moved, usage}
       rerank    {reranker, reason, used, duration_ms, candidates, scored,
                 moved}
       cache     {strategy, reason, age_ms}

@@ -9,8 +9,7 @@ short turns about one thing ("I ran 5 km", "I ran 9 km") are as close as copies,
 reports to Priya" from "Priya reports to Sam". Equal words are no repeat where they come from two sources, or tell of
 two days what happened. What is so, a fact or a preference, is the same on any day.
 
-A memory counts with its best score over the query and its phrasings. Those of phrasings are discounted, and none is put
-above the first hits of the query itself: other words may be wrong.
+What the phrasings of an LLM find is weighed against what the query itself finds: other words may be wrong.
 """
 
 from __future__ import annotations
@@ -190,55 +189,54 @@ def occurrence_first(
     return moved(fused, order, fused.scores, TIME_FIRST)
 
 
-POOL = 20  # candidates of each phrasing, or twice as many as hits are wanted
+POOL = 40  # candidates of each phrasing, or twice as many as hits are wanted
+LEAST = 1e-3  # probability of what was not found
+WEIGHT = 0.6  # of the log odds by a phrasing, beside those by the query
+FAR = 1.5  # what these log odds lose where the memory is not near the query at all
+
+Near = Callable[[Rows], NDArray[np.floating]]
 
 
 def with_phrasings(
-    fused: Fused, found: Sequence[Fused], view: ScopeView, *, k: int, trust: float, keep_first: int
+    fused: Fused, found: Sequence[Fused], view: ScopeView, *, k: int, near: Near | None = None
 ) -> tuple[Fused, Mapping[int, int]]:
-    """Merge the candidates of all, and return row → the place in `found` of the phrasing that lifted it."""
-    own = len(fused.rows)
-    top = float(fused.scores[min(keep_first, own) - 1]) if own else 1.0
+    """Merge the candidates of all, and return row → the place in `found` of the phrasing that lifted it.
+
+    Without `near` a memory counts with its best score. With it, which gives the cosines of rows with the query, it
+    counts with a logarithmic opinion pool (Genest and Zidek 1986): its log odds by the query, and `WEIGHT` times its
+    best by a phrasing. What the query denies, or is far from, then needs much from a phrasing.
+    """
     best: dict[int, tuple[float, int]] = {}  # row → its best score over the phrasings, and which gave it
     n = max(POOL, 2 * k)
     for which, other in enumerate(found):
         for row, score in zip(other.rows[:n].tolist(), other.scores[:n].tolist(), strict=True):
             if score > best.get(row, (0.0, 0))[0]:
                 best[row] = score, which
-    lifted = {row: min(trust * score, top) for row, (score, _) in best.items()}
-    scores = dict(zip(fused.rows.tolist(), fused.scores.tolist(), strict=True))
-    kept = set(fused.rows[: min(keep_first, own)].tolist())
-    ways = {row: best[row][1] for row, value in lifted.items() if row not in kept and value > scores.get(row, 0.0)}
+    wider = _with_rows(fused, sorted(set(best).difference(fused.rows.tolist()), key=view.ids.__getitem__))
+    rows, own = wider.rows.tolist(), wider.scores
+    others = np.asarray([best.get(row, (0.0, 0))[0] for row in rows], dtype=np.float32)
+    merits = np.maximum(own, others).astype(np.float64)
+    if near is not None and rows:
+        cosines = near(wider.rows)
+        far = 1 - np.clip(cosines / max(float(cosines.max()), LEAST), 0, 1)
+        odds = _log_odds(own) + WEIGHT * np.maximum(_log_odds(others) - FAR * far, _log_odds(np.zeros(1)))
+        merits = 1 / (1 + np.exp(-odds / (1 + WEIGHT)))
+    order = np.argsort(-merits, kind="stable")
+    moves = [place < i or i >= len(fused.rows) for place, i in enumerate(order.tolist())]
+    ways = {rows[i]: best[rows[i]][1] for i, up in zip(order.tolist(), moves, strict=True) if up and rows[i] in best}
     if not ways:
         return fused, {}
-    wider = _with_rows(fused, sorted(set(ways) - set(scores)))
-    value = np.asarray([lifted[r] if r in ways else scores[r] for r in wider.rows.tolist()], dtype=np.float32)
-    stays: Mask = np.asarray([r not in ways for r in wider.rows.tolist()], dtype=np.bool_)
-    ids = [view.ids[row] if row in ways else "" for row in wider.rows.tolist()]
-    # Of equals, what the query itself found comes first, in its own order.
-    order = np.asarray(
-        sorted(range(len(wider.rows)), key=lambda i: (-value[i], not stays[i], i if stays[i] else 0, ids[i])),
-        dtype=np.int64,
-    )
-    own_scores = np.asarray([best[r][0] if r in ways else np.nan for r in wider.rows.tolist()], dtype=np.float32)
-    return moved(wider, order, value[order], REWRITE, stays[order], {REWRITE: own_scores}), ways
+    lifted = np.asarray([row in ways for row in rows])
+    # As everywhere, the scores are sorted along the order.
+    scores = np.sort(np.where(lifted, np.maximum(own, merits), own))[::-1].astype(np.float32)
+    told = np.where(lifted, others, np.nan).astype(np.float32)
+    return moved(wider, order, scores, REWRITE, None, {REWRITE: told}), ways
 
 
-def first_of_the_query(fused: Fused, own: Sequence[int]) -> Fused:
-    """Put the query's own first hits in front again, where a stage after merging has moved them; the others score no
-    more than they do.
-    """
-    place = {row: i for i, row in enumerate(fused.rows.tolist())}
-    front = [place[row] for row in own if row in place]
-    if front == list(range(len(front))):
-        return fused
-    chosen = set(front)
-    order = np.asarray([*front, *(i for i in range(len(fused.rows)) if i not in chosen)], dtype=np.int64)
-    stays: Mask = np.zeros(len(order), dtype=np.bool_)
-    stays[len(front) :] = True
-    told = np.array(fused.raw.get(REWRITE, np.full(len(order), np.nan)), dtype=np.float32)
-    told[front] = fused.scores[front]  # what moves a hit is shown, with a score
-    return moved(fused, order, np.minimum.accumulate(fused.scores[order]), REWRITE, stays, {REWRITE: told})
+def _log_odds(scores: Scores) -> NDArray[np.float64]:
+    share = np.clip(np.asarray(scores, dtype=np.float64), LEAST, 1 - LEAST)
+    odds: NDArray[np.float64] = np.log(share / (1 - share))
+    return odds
 
 
 def _with_rows(fused: Fused, rows: Sequence[int]) -> Fused:

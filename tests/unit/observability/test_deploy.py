@@ -165,7 +165,7 @@ def test_pulling_the_llm_fires_the_shipped_alert(tmp_path: Path) -> None:
     told = ("recall_rewrites_total", "recall_breaker_state")
     scraped: dict[str, list[float]] = {}
     metrics = Metrics()
-    config = RecallConfig(limits=LimitsConfig(time_budget_ms=60_000), rewriting=RewritingConfig(ask="vague"))
+    config = RecallConfig(limits=LimitsConfig(time_budget_ms=60_000), rewriting=RewritingConfig(mode="full"))
     with MemoryStore.open() as store:
         store.remember_many(["The release failed because a certificate had expired", "Tea is ready"])
         optimizer = QueryOptimizer(store, llm=llm, config=config, observers=[metrics])

@@ -116,7 +116,7 @@ def test_what_the_llm_costs_and_why_it_is_not_asked(store: MemoryStore) -> None:
     def gone(_prompt: str) -> str:
         raise ConnectionError("no network")
 
-    metrics, asking = Metrics(), RewritingConfig(ask="vague")
+    metrics, asking = Metrics(), RewritingConfig(mode="full")
     with MemoryStore.open() as own:
         own.remember("The deploy failed because a certificate had expired")
         optimizer = QueryOptimizer(

@@ -196,7 +196,7 @@ def test_spans_of_the_llms_client_are_inside_of_the_stage_that_asks(store: Memor
             with seen.provider.get_tracer("client").start_as_current_span("chat small-1"):
                 return PHRASED
 
-    config = RecallConfig(limits=CALM, rewriting=RewritingConfig(ask="vague"))
+    config = RecallConfig(limits=CALM, rewriting=RewritingConfig(mode="full"))
     optimizer = QueryOptimizer(store, llm=ChatThing(), config=config, observers=[seen.tracing()])
     result = optimizer.recall("anything about that deploy problem", time_budget_ms=60_000)
     assert threads and threading.current_thread().name not in threads
@@ -213,7 +213,7 @@ def test_what_degrades_is_an_event_with_its_reason_and_no_detail(store: MemorySt
         raise ConnectionError(f"no network to {SECRET}")
 
     seen = Seen()
-    config = RecallConfig(limits=CALM, rewriting=RewritingConfig(ask="vague"))
+    config = RecallConfig(limits=CALM, rewriting=RewritingConfig(mode="full"))
     optimizer = QueryOptimizer(store, llm=gone, config=config, observers=[seen.tracing()])
     optimizer.recall("anything about that deploy problem", time_budget_ms=60_000)
     (event,) = seen.spans["recall.rewrite"].events

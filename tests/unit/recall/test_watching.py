@@ -138,7 +138,7 @@ def test_an_answer_that_was_kept_is_told_as_one(store: MemoryStore) -> None:
 
 
 def test_a_rewrite_is_told_with_the_arms_that_search_for_it(store: MemoryStore) -> None:
-    config = RecallConfig(rewriting=RewritingConfig(unsure_below=1.0))
+    config = RecallConfig(rewriting=RewritingConfig(mode="full"))
     optimizer = QueryOptimizer(store, llm=lambda _prompt: "the one who drinks green tea", config=config)
     noted = Noted()
     optimizer.recall("something about green tea drinkers", watch=noted, time_budget_ms=60_000)

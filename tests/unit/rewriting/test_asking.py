@@ -13,7 +13,7 @@ import pytest
 from recall_integrations.config import RewritingConfig
 from recall_integrations.privacy.door import Door
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import Guard
+from recall_integrations.resilience.guard import Guard, Pace
 from recall_integrations.rewriting.asking import CALLS_MIN, Contract, RewriteCache, Rewriting
 from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 from tests.rows import each_row
@@ -136,7 +136,7 @@ def test_a_line_of_the_prompt_is_no_phrasing() -> None:
 def test_why_nothing_is_asked(query: ParsedQuery, plan: RetrievalPlan, why: str | None) -> None:
     assert made(Model()).needless(query, plan, 0.8, Door()) == why
     assert made(None).needless(query, plan, 0.8, Door()) == "skip.disabled"
-    assert made(Model(), ask="never").needless(query, plan, 0.8, Door()) == "skip.disabled"
+    assert made(Model(), mode="off").needless(query, plan, 0.8, Door()) == "skip.disabled"
 
 
 def test_outside_of_its_contract_it_is_off(tmp_path: Path) -> None:
@@ -208,6 +208,26 @@ def test_a_late_answer_is_there_for_the_next(tmp_path: Path) -> None:
     asking.call.future.result(timeout=20)
     assert ask(rewriting)[1] is True  # type: ignore[index]
     assert len(model.prompts) == 1
+
+
+def test_late_answers_are_successes_of_the_model(tmp_path: Path) -> None:
+    model, contract = Model(), Contract(tmp_path / "rewriting.json")
+    guard = Guard("rewrite", fair_ms=1)
+    rewriting = Rewriting(model, guard, RewritingConfig(), RewriteCache(), contract)
+    for i in range(4):  # as failures, three would open the breaker
+        model.ready.clear()
+        guard.pace = Pace()  # else it is not asked where it takes longer than there is time
+        asking = rewriting.begin(
+            ParsedQuery(original=f"question {i} about storage"), Scope(), Door(), Deadline.after(50)
+        )
+        assert rewriting.end(asking, LATER, lambda texts: not texts).reason == "timeout" and asking.call is not None
+        assert guard.breaker.known.failures == 1
+        model.ready.set()
+        asking.call.future.result(timeout=20)
+        while guard.breaker.known.failures:
+            pass
+    outcomes = [outcome for outcome, _ in contract._file.read().calls]
+    assert outcomes == ["success"] * 4
 
 
 def test_phrasings_that_are_good_for_no_time_are_not_written(tmp_path: Path) -> None:

@@ -11,7 +11,17 @@ from hypothesis import strategies as st
 
 from benchmarks.datasets.data import Collection, EvaluationData
 from benchmarks.rewriting import writers
-from benchmarks.rewriting.writers import GOOD, HOSTILE, INSTRUCTION, PARAPHRASE, RANDOM, WRITERS, Scripted
+from benchmarks.rewriting.writers import (
+    GOOD,
+    HOSTILE,
+    INSTRUCTION,
+    MADE_UP,
+    NOISY,
+    PARAPHRASE,
+    SYNONYMS,
+    WRITERS,
+    Scripted,
+)
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.types import Memory, Scope
 from tests.rows import each_row
@@ -81,29 +91,26 @@ def test_names_and_numbers_are_not_plain() -> None:
 
 def test_the_paraphrase_knows_nothing_else_than_the_query() -> None:
     for line in lines(PARAPHRASE, QUESTIONS[0]):
-        assert words(line) < words(QUESTIONS[0].text)
+        assert words(line) <= words(QUESTIONS[0].text) | {"release"}  # the table's word for "deploy…" at most
 
 
-def test_the_random_one_asks_something_else() -> None:
-    assert sorted(lines(RANDOM, QUESTIONS[0])) == sorted(q.text for q in QUESTIONS[1:])
-    assert lines(RANDOM, QUESTIONS[0], memories=MEMORIES) != [QUESTIONS[0].text]
+def test_a_made_up_memory_is_the_answer_in_other_words_without_names() -> None:
+    (line,) = lines(MADE_UP, QUESTIONS[1])
+    assert words(line) < words(MEMORIES[1].text) | set(SYNONYMS.values()) and "miso" not in words(line)
+
+
+def test_the_noisy_one_asks_something_else_twice() -> None:
+    good, *others = lines(NOISY, QUESTIONS[0])
+    assert [good] == lines(GOOD, QUESTIONS[0]) and sorted(others) == sorted(q.text for q in QUESTIONS[1:])
 
 
 def test_the_hostile_one_draws_another_memory_up() -> None:
-    drawn, named, instruction = lines(HOSTILE, QUESTIONS[1])
+    said, drawn = lines(HOSTILE, QUESTIONS[1])
     relevant = words(MEMORIES[1].text)
     assert {"pet", "lives", "priya"} <= words(drawn)
     assert not (words(drawn) - words("pet lives with Priya")) & relevant
-    assert named.startswith("What did ")
-    assert instruction == INSTRUCTION
+    assert said in (MEMORIES[0].text, MEMORIES[2].text)
     assert lines(HOSTILE, QUESTIONS[2]) == [INSTRUCTION]  # no memory is foreign to it
-
-
-def test_who_said_it_and_when_is_named() -> None:
-    question = Question(id="q", text="What waits?", relevant=("m0",), scope=SCOPE)
-    written = list(writers.writers(data(question, memories=MEMORIES[:2]))[HOSTILE](question))
-    assert written[1].startswith("What did Priya say about ")
-    assert written[1].endswith("on 04 March 2026?")
 
 
 @pytest.mark.parametrize("ascii_only", [True, False])

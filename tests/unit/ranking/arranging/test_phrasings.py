@@ -1,4 +1,4 @@
-"""Max-score merging of a query's phrasings, by hand and for anything that may come."""
+"""What a query and its phrasings find becomes one order: by hand, and for anything that may come."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.ranking.arranging.arrange import with_phrasings
+from recall_integrations.ranking.arranging.arrange import Near, with_phrasings
 from recall_integrations.ranking.fusion import Fused
 from tests.unit.ranking.arranging.test_moves import total, view
 
@@ -28,34 +28,48 @@ def ranked(rows: Sequence[int], scores: Sequence[float]) -> Fused:
     )
 
 
+def near(rows: np.ndarray) -> np.ndarray:
+    """Rows up to 20 are as near the query as can be, the others not at all."""
+    return np.where(rows <= 20, 0.5, 0.0)
+
+
 def test_a_memory_counts_with_its_best_score() -> None:
     own = ranked([3, 5, 7], [0.6, 0.3, 0.1])
-    fused, ways = with_phrasings(
-        own, [ranked([7, 9], [0.5, 0.2]), ranked([9, 5], [0.4, 0.1])], VIEW, k=5, trust=0.8, keep_first=1
-    )
-    assert fused.rows.tolist() == [3, 7, 9, 5]
-    assert fused.scores.tolist() == pytest.approx([0.6, 0.4, 0.32, 0.3])
-    assert ways == {7: 0, 9: 1}
-    assert fused.raw["rewrite"].tolist() == pytest.approx([np.nan, 0.5, 0.4, np.nan], nan_ok=True)
+    fused, ways = with_phrasings(own, [ranked([7, 9], [0.9, 0.2]), ranked([9, 5], [0.4, 0.1])], VIEW, k=5)
+    assert fused.rows.tolist() == [7, 3, 9, 5] and ways == {7: 0, 9: 1}
+    assert fused.scores.tolist() == pytest.approx([0.9, 0.6, 0.4, 0.3])
+    assert fused.raw["rewrite"].tolist() == pytest.approx([0.9, np.nan, 0.4, np.nan], nan_ok=True)
     assert total(fused) == sorted(total(fused), reverse=True)
 
 
-def test_nothing_is_put_above_the_first_hit() -> None:
-    own = ranked([3, 5], [0.2, 0.1])
-    fused, _ = with_phrasings(own, [ranked([9, 5], [0.99, 0.98])], VIEW, k=5, trust=1.0, keep_first=1)
-    assert fused.rows.tolist() == [3, 5, 9] and fused.scores.tolist() == pytest.approx([0.2, 0.2, 0.2])
+def test_log_odds_by_query_and_phrasing_are_pooled() -> None:
+    own = ranked([3, 5, 7], [0.6, 0.3, 0.2])
+    # log odds: 7: -1.39 + .6 * 2.94; 3: .41 + .6 * 0; 9: -6.91 + .6 * 2.94; 5: -.85 - .6 * 6.91
+    fused, ways = with_phrasings(own, [ranked([7, 9, 3], [0.95, 0.95, 0.5])], VIEW, k=5, near=near)
+    assert fused.rows.tolist() == [3, 7, 5, 9] and ways == {7: 0, 9: 0}
+    fused, _ = with_phrasings(own, [ranked([7, 9, 3], [0.97, 0.97, 0.5])], VIEW, k=5, near=near)
+    assert fused.rows.tolist() == [7, 3, 9, 5]
+    assert fused.scores.tolist() == pytest.approx([0.608, 0.6, 0.3, 0.047], abs=1e-3)  # sorted along the order
+    assert total(fused) == sorted(total(fused), reverse=True)
+
+
+def test_what_is_far_from_the_query_needs_more_to_overtake_its_first_hit() -> None:
+    for row, first in ((5, 5), (25, 3)):
+        own, found = ranked([3, row], [0.6, 0.2]), [ranked([row, 3], [0.97, 0.5])]
+        assert with_phrasings(own, found, VIEW, k=5, near=near)[0].rows[0] == first
 
 
 def test_where_the_query_finds_nothing_its_phrasings_may() -> None:
-    fused, ways = with_phrasings(ranked([], []), [ranked([9], [0.5])], VIEW, k=5, trust=0.8, keep_first=1)
-    assert fused.rows.tolist() == [9] and fused.scores.tolist() == pytest.approx([0.4]) and ways == {9: 0}
+    for careful in (None, near):
+        fused, ways = with_phrasings(ranked([], []), [ranked([9], [0.5])], VIEW, k=5, near=careful)
+        assert fused.rows.tolist() == [9] and ways == {9: 0} and 0 < fused.scores[0] <= 0.5
 
 
 def test_phrasings_that_find_nothing_better_change_nothing() -> None:
     own = ranked([3, 5], [0.6, 0.5])
-    assert with_phrasings(own, [ranked([5, 9], [0.5, 0.0])], VIEW, k=5, trust=0.8, keep_first=1) == (own, {})
-    assert with_phrasings(own, [], VIEW, k=5, trust=0.8, keep_first=1) == (own, {})
-    assert with_phrasings(own, [ranked([9], [0.9])], VIEW, k=5, trust=0.0, keep_first=1) == (own, {})
+    assert with_phrasings(own, [ranked([3, 5], [0.5, 0.4])], VIEW, k=5) == (own, {})
+    assert with_phrasings(own, [], VIEW, k=5) == (own, {})
+    assert with_phrasings(own, [ranked([9], [0.0])], VIEW, k=5) == (own, {})
 
 
 found = st.lists(st.integers(0, 39), unique=True, max_size=30).flatmap(
@@ -65,18 +79,15 @@ found = st.lists(st.integers(0, 39), unique=True, max_size=30).flatmap(
 )
 
 
-@given(found, st.lists(found, max_size=3), st.integers(1, 8), st.integers(1, 5), st.floats(0, 1))
-def test_whatever_comes(own: Fused, others: list[Fused], k: int, keep_first: int, trust: float) -> None:
-    fused, ways = with_phrasings(own, others, VIEW, k=k, trust=trust, keep_first=keep_first)
-    assert fused.rows.tolist()[:keep_first][: len(own.rows)] == own.rows.tolist()[:keep_first]
+@given(found, st.lists(found, max_size=3), st.integers(1, 8), st.sampled_from((None, near)))
+def test_whatever_comes(own: Fused, others: list[Fused], k: int, careful: Near | None) -> None:
+    fused, ways = with_phrasings(own, others, VIEW, k=k, near=careful)
     assert set(own.rows.tolist()) <= set(fused.rows.tolist()) and len(set(fused.rows.tolist())) == len(fused.rows)
-    assert set(fused.rows.tolist()) - set(own.rows.tolist()) <= set(ways)
+    assert set(ways) <= {row for other in others for row in other.rows.tolist()}
+    assert set(fused.rows.tolist()) - set(own.rows.tolist()) <= {row for other in others for row in other.rows.tolist()}
     assert (np.diff(fused.scores) <= 0).all() and ((fused.scores >= 0) & (fused.scores <= 1)).all()
-    before = dict(zip(own.rows.tolist(), own.scores.tolist(), strict=True))
-    assert all(score >= before.get(row, 0) for row, score in zip(fused.rows.tolist(), fused.scores, strict=True))
-    kept = [row for row in fused.rows.tolist() if row not in ways]
-    assert kept == [row for row in own.rows.tolist() if row not in ways]  # in their own order
+    assert not len(own.scores) or fused.scores[0] >= own.scores[0]
     sums = total(fused) if len(fused.rows) else []
     assert all(a >= b - 1e-4 for a, b in itertools.pairwise(sums))
-    again = with_phrasings(own, others, VIEW, k=k, trust=trust, keep_first=keep_first)[0]
+    again = with_phrasings(own, others, VIEW, k=k, near=careful)[0]
     assert again.rows.tolist() == fused.rows.tolist()
