@@ -23,7 +23,7 @@ from recall_integrations.privacy.tables import alternatives, table
 _VALUE_MAX = 400
 _ENDS = (
     r"(?:[_ -]?(?:[0-9]{1,2}|hash|base64|b64|value|prod|dev|test|live|new|old|plain|text|base))?"
-    r"(?![a-z0-9_]|-[a-z])"
+    r"(?![a-z0-9]|_[a-z0-9]|-[a-z])"
 )
 _NAME = re.compile(
     rf"(?P<phrase>{alternatives('secret_phrase')}){_ENDS}"
@@ -41,17 +41,17 @@ _OTHER_STEMS = re.compile(
 )
 
 _REMARK = r"(?: [(\[][^()\[\]\n\0]{1,40}[)\]])?"
-_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?)?"
+_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?|(?P<gap%s> [^\W\d_]{{2,15}}?))?"  # "temporaire"
 _LINK = re.compile(
     # Assigned: ":", "=" and their like.
-    rf"\\?[\"'`]?\]?[*_~]{{0,3}}{_REMARK}{_FOR}[*_~]{{0,3}}(?: ?: ?[a-z&][\w\[\]&. |]{{0,20}}(?= ?= ?[\"'`]))?"
-    r" {0,4}(?:(?P<loose>\.{2,8}:?|\||-(?= ))|(?P<assigned>=>|:=|={1,3}|[:：]|-{1,2}>|[→⇒]))"
+    rf"\\?[\"'`]?\]?[*_~]{{0,3}}{_REMARK}{_FOR % 1}[*_~]{{0,3}}(?: ?: ?[a-z&][\w\[\]&. |]{{0,20}}(?= ?= ?[\"'`]))?"
+    r" {0,4}(?:(?P<loose>\.{2,8}:?|\||-{1,2}(?= ))|(?P<assigned>=>|:=|={1,3}|[:：]|-{1,2}>|[→⇒]))"
     r"[*_~]{0,3} {0,8}(?:[>|][+-]?(?=\n))?(?P<line>(?:\r?\n[ >*-]{0,12}){1,2})?"
     # Given: the `value` of a property, the argument beside its name, the text of an element.
     r"|(?P<given>\\?[\"']?[ ,/]{0,3}(?:\n[ ]{0,12})?[\"']?value[\"']? ?[:=] ?"
     r"|\\?[\"']?\]?(?:\(|, ?)(?=[nbr]?[\"'`])|[\"']?(?: [^<>\n\0]{1,60})?>)"
     # Told: "is", "has been set to", "lautet".
-    rf"|[\"'`]?[*_~]{{0,3}}{_REMARK}{_FOR}(?P<told>{alternatives('secret_told')})[:：]?[ \n]{{0,2}}"
+    rf"|[\"'`]?[*_~]{{0,3}}{_REMARK}{_FOR % 2}(?P<told>{alternatives('secret_told')})[:：]?[ \n]{{0,2}}"
     r"|(?P<beside>[\"'`]?[*_~]{0,3} ?(?P<below>\n)?[ ]{0,4})"
 )
 _SAID_BEFORE = re.compile(
@@ -212,10 +212,12 @@ def _fits(low: str, start: int, kind: str, link: re.Match[str], value: _Value) -
         return value.code and " " not in value.written and (digits >= 4 or len(value.written) >= 6)
     if kind == "pair":
         return bool(link["assigned"]) and value.code and "(" not in link.group()
+    if link["gap1"] or link["gap2"]:
+        return kind != "phrase" and value.code and not value.written.isdigit() and not low.startswith("token", start)
     if link["assigned"] or link["given"]:
         return len(value.written) >= 4 or value.code
-    if how == "beside" and link.end() == link.start() and kind != "other":
-        return False
+    if how == "beside" and link.end() == link.start():
+        return kind == "other" and value.code and value.written[0].isascii()
     if how == "beside" and _FLAG_BEFORE.search(low, max(0, start - 40), start) and low[link.end() - 1] == " ":
         return low[value.start] != "-"
     if value.quoted:

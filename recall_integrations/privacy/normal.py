@@ -25,7 +25,7 @@ _ESCAPED = r"\\u[0-9A-Fa-f]{4}|\\x[0-9A-Fa-f]{2}|\\[nrt]"
 _PRINTABLE = r"=(?:[2-7][0-9A-F](?==[2-7][0-9A-F])|(?<==[2-7][0-9A-F]=)[2-7][0-9A-F]|3[AD]|40|2[0DE]|5F|\r?\n)"
 _TAGS = (
     r"</?(?:a|abbr|b|big|code|em|font|i|ins|kbd|mark|s|small|span|strong|sub|sup|tt|u|wbr)(?: [^<>]{0,200})?/?>"
-    r"|<!--[^<>]{0,100}-->|<br ?/?>\n?|</(?:td|th|dt|key)>\s{0,9}<(?:td|th|dd|string)(?: [^<>]{0,100})?>"
+    r"|<!--[^<>]{0,100}-->|<br ?/?>\n?|</(?:td|th|dt|key|name)>\s{0,9}<(?:td|th|dd|string|value)(?: [^<>]{0,100})?>"
 )
 _WRITTEN = re.compile(
     rf"{_SPACES}|%(?:25){{0,3}}(?:C2%(?:25){{0,3}}A0|[2-7][0-9A-Fa-f]|0[9ADad])|{_REFERENCES}|{_ESCAPED}|{_PRINTABLE}|{_TAGS}"
