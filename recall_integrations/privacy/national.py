@@ -258,7 +258,9 @@ _CUE_STEMS = (
     "bsn|burgers|pesel|cpf| rg|sin |sin:|sin-|social ins|tfn|tax file|nir |nir:|insee|sécu|aadha|personnummer|fødsels"
     "|cpr|cnp|pass|nino|national i|nhs|medicare|identity c|id card|licen|steuer|sozialv|svnr|ahv|avs|dni|nie |nie:|nif "
     "|nif:|personalausw|rijksreg|fiscal|curp|rut |rut:|oib|egn |egn:|rodné|inn |inn:|инн|снилс|паспорт|身份证|マイナ"
-    "|주민|my number|kimlik|cnpj|кпп|огрн|ust-|ustid|umsatz|vat|ein:|ein n|ein is|ein |tin|tax|iva|rfc|utr|sire|nip|btw|abn|acn|税"
+    "|주민|my number|kimlik|cnpj|кпп|огрн"
+    "|ust-|ustid|umsatz|vat|ein:|ein n|ein is|ein |tin|tax|iva|rfc"
+    "|utr|sire|nip|btw|abn|acn|税"
     "|信用代码|사업자|cuit|cuil|nit |nit:|vergi|vkn|αφμ|афм|contribu|eori|kvk"
 ).split("|")
 _LETTER_AND_DIGITS = re.compile(r"[A-Z][ -]?[0-9]{2}|[a-z][0-9]{2}")

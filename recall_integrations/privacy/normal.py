@@ -38,6 +38,8 @@ _ESCAPES = {"n": "\n", "r": "\r", "t": " "}
 # A line break, with what mail and shells put around it. What is a seam inside of one value, `_seam` says.
 _BREAK = re.compile(r"(?<=[^\s\0])(?P<soft>=|\\)?[ ]{0,3}\r?\n[ ]{0,20}(?:[>|] ?){0,4}(?=[^\s\0])")
 _SIDE = 64
+_SPACE, _MAY_GO_ON = re.compile(r"\s"), "0123456789(-./ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_MAY_STOP = _MAY_GO_ON + ")+ "
 _LEFT = re.compile(r"[^\s\0]+$")
 _RIGHT = re.compile(r"[^\s\0]+")
 _HOST = re.compile(r"@(?:[\w-]+\.)+[a-z]{2,4}\W*")
@@ -207,7 +209,17 @@ def _reference(name: str) -> str | None:
 
 def _seam(match: re.Match[str]) -> str | None:
     """Return what parts a value that goes on behind a line break: nothing, or a space; None if none goes on."""
-    text = match.string
+    text, start, end = match.string, match.start(), match.end()
+    around = text[max(0, start - _SIDE) : start], text[end : end + _SIDE]
+    long = not _SPACE.search(around[0][-10:]) or not _SPACE.search(around[1][:10])  # one half of a key is
+    if not (
+        match["soft"]
+        or long
+        or (text[end] in _MAY_GO_ON and text[start - 1] in _MAY_STOP)
+        or "@" in around[0]
+        or "@" in around[1]
+    ):
+        return None
     left = _LEFT.search(text, max(0, match.start() - _SIDE), match.start())
     right = _RIGHT.match(text, match.end(), match.end() + _SIDE)
     if left is None or right is None:
