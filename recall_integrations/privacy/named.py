@@ -150,14 +150,22 @@ def named(plain: Plain) -> Iterator[tuple[int, int]]:
             continue
         if kind in ("sure", "code", "other") and (before := _SAID_BEFORE.search(low, max(0, start - 100), start)):
             said = _Value(text, *before.span(before.lastgroup or ""), quoted=False)
-            if said.code and not _STANDS_FOR.match(low, said.start, said.end):
+            if said.code and not _stands_for(low, said):
                 yield said.start, said.end
         link = _LINK.match(low, match.end())
         value = _value(text, low, kind, link.end()) if link else None
-        if link and value and not _STANDS_FOR.match(low, value.start, value.end):
+        if link and value and not _stands_for(low, value):
             read = value.end
             if _fits(low, start, kind, link, value):
                 yield value.start, value.end
+
+
+def _stands_for(low: str, value: _Value) -> bool:
+    """Say whether this stands where a secret would, or begins a sentence about it."""
+    if _STANDS_FOR.match(low, value.start, value.end):
+        return True
+    sentence = not value.quoted and _SENTENCE.match(low, value.end) is not None
+    return sentence and low[value.start : value.end] in _ordinary()
 
 
 def _windows(low: str) -> Iterator[tuple[int, int]]:
@@ -191,8 +199,6 @@ def _fits(low: str, start: int, kind: str, link: re.Match[str], value: _Value) -
     how = link.lastgroup
     if kind == "phrase" and value.written.count(" ") >= 3:
         return how != "beside"
-    if not value.quoted and _SENTENCE.match(low, value.end) and low[value.start : value.end] in _ordinary():
-        return False
     if link["line"] is not None or link["below"] is not None:
         shaped = (
             value.alone
