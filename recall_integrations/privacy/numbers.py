@@ -38,6 +38,7 @@ _FORMS = re.compile(
     r"|\([1-9][0-9]{1,2}\)[ ]?9?[0-9]{3,4}[ -][0-9]{4}(?![0-9])"  # Brazilian, Mexican
     r"|8[ -]?(?:\([0-9]{3,4}\)|9[0-9]{2})[ -]?[0-9]{2,3}[ -]?[0-9]{2}[ -]?[0-9]{2}(?![0-9])"  # Russian
 )
+_MOBILE = re.compile(r"1[3-9][0-9]{9}|[78]9[0-9]{9}")  # Chinese, Russian: of no other number so often the length
 _FORM_DIGITS_MIN, _FORM_DIGITS_MAX = 9, 12
 _ZIP = re.compile(r"[0-9]{5}-[0-9]{4}(?!-?[0-9])")
 _ZIP_BEFORE = re.compile(r"(?:(?i:zip(?: code)?):?|,? [A-Z]{2}) $")
@@ -48,7 +49,7 @@ _TRUNK_MAX = 6  # digits of the area's code, with the 0
 _WORDS = alternatives("phone")
 # Unbroken digits behind these are numbers of things.
 _CODE_BEFORE = re.compile(
-    r"(?:order|invoice|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)s?"
+    r"(?:order|invoice|id|ticket|tracking|booking|reference|ref|case|item|sku|isbn|account|barcode)s?"
     r"(?: ?(?:no|number|num|nr|id|code))?[^a-z0-9]{0,4}$"
 )
 _CODE_CHARS = 32
@@ -124,7 +125,11 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
             if match and match.group().count("(") == match.group().count(")"):
                 return match.span()
     if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or not 2 <= end - start <= _TRUNK_MAX:
-        unbroken = end - start in (10, 11) and not money and text[start] == "0" and text[start + 1] != "0"
+        unbroken = not money and (
+            _MOBILE.fullmatch(text, start, end)
+            if end - start == 11 and text[start] != "0"
+            else end - start in (10, 11) and text[start] == "0" and text[start + 1] != "0"
+        )
         return (start, end) if unbroken and not _CODE_BEFORE.search(low[max(0, start - _CODE_CHARS) : start]) else None
     return _behind_zero(text, spans, i, bracket)
 

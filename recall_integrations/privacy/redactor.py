@@ -22,7 +22,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import Plain, ambiguous, readings
+from recall_integrations.privacy.normal import SWITCH, Plain, ambiguous, readings
 from recall_integrations.privacy.tables import table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
@@ -31,6 +31,8 @@ _LONGEST = 3  # words in a phrase below
 
 _KEYS = {name: frozenset(words.split()) for name, words in table("keys").items()}
 _DIGITS_MIN = 4
+_LETTER, _LETTER_BEFORE = re.compile(r"[^\n]{0,80}?[^\W\d_]"), re.compile(r"[^\W\d_][^\n]*$")
+_WHOLE_PHONE = 10  # digits; with fewer, a number may go on in the next line
 _DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}(?:[T ][0-9:.]{4,15}(?:Z|[+-][0-9]{2}:?[0-9]{2})?)?")
 
 
@@ -292,13 +294,46 @@ def find(text: str, placeholders: re.Pattern[str] | None = None) -> list[Span]:
     """
     left = [m.span() for m in (placeholders or _PLACEHOLDER).finditer(text)] if "[" in text else []
     found: list[Span] = []
-    for plain in readings(text):
+    joined: Plain | None = None
+    for i, plain in enumerate(readings(text)):
+        joined = plain.joined() if i == 0 else joined
         found += _read(text, plain, left, placeholders or _PLACEHOLDER)
+    if joined:
+        found += _across(text, joined, _apart(found), left, placeholders or _PLACEHOLDER)
     return _apart(found)
 
 
-def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]) -> Iterator[Span]:
-    """Return the spans that one reading of a text shows."""
+def _across(
+    text: str, joined: Plain, found: list[Span], left: Sequence[tuple[int, int]], placeholders: re.Pattern[str]
+) -> Iterator[Span]:
+    """Yield the values that go on behind a line break, and of which not enough was found before it."""
+    starts, ends = [span[0] for span in found], [span[1] for span in found]
+    for start, end, kind in _read(text, joined, left, placeholders, broken=True):
+        if kind == "phone" and not (_LETTER_BEFORE.search(text, max(0, start - 80), start) or _LETTER.match(text, end)):
+            continue  # a column of numbers
+        inside = found[bisect_right(ends, start) : bisect_left(starts, end)]
+        if not inside or (len(inside) == 1 and _goes_on(text, inside[0], (start, end, kind))):
+            yield start, end, kind
+
+
+def _goes_on(text: str, part: Span, whole: Span) -> bool:
+    """Say whether what was found before a line break is only a part of a number, or of a key."""
+    if part[0] < whole[0] or part[1] > whole[1]:
+        return False
+    if whole[2] in ("iban", "card"):  # a checksum says so
+        return True
+    if part[2] != whole[2]:
+        return False
+    tail = text[part[1] : whole[1]].split()
+    if whole[2] == "secret":
+        return bool(tail) and len(SWITCH.findall(tail[-1])) >= 2
+    return whole[2] in ("phone", "id") and sum(c.isdigit() for c in text[part[0] : part[1]]) < _WHOLE_PHONE
+
+
+def _read(
+    text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders: re.Pattern[str], broken: bool = False
+) -> Iterator[Span]:
+    """Return the spans that one reading of a text shows; only those with a line break in them if they are `broken`."""
     found: list[Span] = []
     if left:
         if plain.text is not text:
@@ -314,7 +349,7 @@ def _read(text: str, plain: Plain, left: Sequence[tuple[int, int]], placeholders
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
         _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))
         _take(plain, found, ((start, end, kind) for kind, start, end in numbers.numbers(plain)))
-    return ((*plain.origin(start, end), kind) for start, end, kind in found)
+    return ((*plain.origin(start, end), kind) for start, end, kind in found if not broken or plain.broken(start, end))
 
 
 def find_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], placeholders: re.Pattern[str]) -> list[Span]:

@@ -8,11 +8,13 @@ Costs are linear: every repetition is bounded, or a run is read to its end and n
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 
+from recall_integrations.privacy.named import named
 from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.tables import alternatives, table
+from recall_integrations.privacy.tables import table
 
 _AFTER = "A-Za-z0-9_\\-"
 
@@ -31,7 +33,7 @@ _PLAIN_PREFIX = re.compile(rf"{_ALONE}(?:sk|pk|rk|api|key)-(?=[{_AFTER}]{{0,40}}
 _RUN = re.compile(rf"[{_AFTER}]*")
 _DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*")
 _JWT_BODY = re.compile(r"\.[A-Za-z0-9_-]{4}")
-_DOTS = re.compile(r"\.|^eyJ|^1//")
+_DOTS = re.compile(r"\.|^eyJ|^1//|^gl[a-z]{1,5}-")
 _HOOK = re.compile(
     r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[\w/-]{16,200}"
     r"|discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{6,30}/[\w-]{16,200}"
@@ -39,64 +41,36 @@ _HOOK = re.compile(
 )
 _DISCORD = re.compile(rf"{_ALONE}[MNO][A-Za-z0-9_-]{{22,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,45}}")
 _MAILCHIMP = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])")
+_AZURE = re.compile(r"(?<![\w~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}")
+_OPENSHIFT = re.compile(r"sha256~[A-Za-z0-9_-]{43}")
+# Of an issuer that the table does not know: a short prefix and a long run of all three kinds of characters.
+_LIKE_A_KEY = re.compile(
+    rf"{_ALONE}(?!sha[0-9]{{1,3}}-)[a-z][a-z0-9]{{1,11}}(?:[_-][a-z0-9]{{1,12}}){{0,3}}[_-](?=[a-zA-Z]{{0,40}}[0-9])"
+    r"(?=[a-z0-9]{0,40}[A-Z])(?=[A-Z0-9]{0,40}[a-z])[A-Za-z0-9]{32}"
+)
+_BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _TOKEN = re.compile(r"[A-Za-z0-9_\-.+/=]{16,}")
 _TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,12}:AA[A-Za-z0-9_-]{30,40}")
+_NEEDLES = (
+    (":AA", _TELEGRAM), ("hook", _HOOK), ("-us", _MAILCHIMP), ("Q~", _AZURE), ("sha256~", _OPENSHIFT)
+)  # fmt: skip
 _PEM = re.compile(r"-{4,5} ?begin ([a-z0-9 ]{0,40}private key(?: block)?|pgp [a-z ,/0-9]{1,30}) ?-{4,5}")
 _CLOSING = re.compile(r"-{4,5} ?end [a-z0-9 ]{1,50}-{0,5}")
 _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
 
-# -- named by a word before them -----------------------------------------------------------------------------------
-
-_PASSWORDS = alternatives("password")
-_NAMES = (
-    rf"{_PASSWORDS}|secret(?:[_ -]?(?:access[_ -]?)?key)?|(?:api|access|auth|private|secret|client|encryption|signing"
-    r"|account|shared[_ -]?access|storage|master|license|service|app|deploy|webhook|signature)"
-    r"[_ -]?(?:key|token|secret|password)|(?:access|auth|refresh|id|session|bearer|csrf|xsrf|bot|api|device)[_ -]?token"
-    r"|token|credentials?|session[_ -]?id|sharedaccesssignature|aws_secret_access_key"
-)
-_ASSIGNED = re.compile(
-    rf"(?:(?<![^\W_])|(?<=[a-z0-9])(?=pass|secret|api|access|token[\"']?[ ]?=))(?:{_NAMES})"
-    r"\\?[\"'`]?\]?[ ]{0,3}(?:=>|:=|[=:：])[ ]{0,3}"
-    r"(?:\\?[\"'`](?P<quoted>[^\"'`\0\n\\]{4,200})[\"'`\\]|[\"'`]?(?P<bare>[^\s\"'`,;&<>\0]{4,}))"
-)
-# What stands where a secret would: code that fetches it, a name for it, a word that says what it has to be.
-_STANDS_FOR = re.compile(
-    r"(?:[a-z_][a-z_.]*[\[(]|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]|\$?\{"
-    r"|\$\(|\[your|<|\*\*"
-    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret"
-    r"|password|id|here)\)*$"
-    r"|(?:api_?key|token|password|secret|none|null|true|false|undefined|string|str|required|optional|unique|your|here"
-    r"|(?:stored|kept|needed|correct|wrong|invalid|valid|missing|empty|expired|hidden|strong|weak))\)*$)"
-)
-_BEARER = re.compile(
-    r"(?<![a-z0-9])(?:bearer|basic|token|apikey|flyv1)[ ]{1,4}(?=[\w.~+/=:-]{0,200}[0-9])[\w.~+/=:-]{16,}"
-)
-_SPOKEN = re.compile(
-    rf"(?<![a-z0-9])(?:{_PASSWORDS}|pin(?: code| number)?|api[ -]?key|secret|token|cvv|cvc|otp"
-    r"|(?:verification|security|access|login|one[- ]time|door|gate|alarm"
-    r"|entry)[- ](?:pass)?code)(?: for [\w .-]{1,30}?)?"
-    r"(?: (?:is|was|to|ist|es|est|è)[: ]|:|：|是|は|는) ?[\"'`]?(?=[^\s0-9\"']{0,100}[0-9])(?P<value>[^\s\"'`,;\0]{3,})"
-)
-# Without a word or mark between: only what is written like a code.
-_BARE = re.compile(
-    r"(?<![a-z0-9])(?:(?:api|access|secret|private|auth)[ _-](?:key|token) (?P<key>(?=[a-z_-]{0,40}[0-9])"
-    r"(?=[0-9_-]{0,40}[a-z])[\w-]{12,})|(?:otp|one[- ]time (?:code|password)|(?:verification|security) code) "
-    r"(?P<code>[0-9]{4,8})(?![\w.]*[0-9])|(?:cvv|cvc) (?P<check>[0-9]{3,4})(?![0-9]))"
-)
 # Alone in its line: "boarding pass: gate 5" is none.
 _PASS = re.compile(
     r"(?:^|\n|(?:user|login|wifi|wlan)[^\n]{0,40}[ ,;/])pass ?[:=] ?"
     r"(?P<value>[^\s\0]{5,})(?=\s*(?:\n|$))"
+)
+_BEARER = re.compile(
+    r"(?<![a-z0-9])(?:bearer|basic|token|apikey|flyv1)[ ]{1,4}(?=[\w.~+/=:-]{0,200}[0-9])[\w.~+/=:-]{16,}"
 )
 _NEAR = re.compile(r"aws|secret|akia|(?:api|access|account|auth|private|signing)[ _-]?(?:key|token)|credential|passw")
 _AWS = re.compile(r"(?<![A-Za-z0-9/+])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+])")
 _OPAQUE = re.compile(
     r"(?<![A-Za-z0-9_-])(?=[A-Za-z_-]{0,40}[0-9])(?=[A-Za-z0-9_-]{0,40}?[0-9][A-Za-z])[A-Za-z0-9_-]{24,}"
 )
-_SIGNED = re.compile(
-    r"(?<![a-z0-9])(?:sig|signature|x-amz-signature|x-amz-security-token|sas|auth)=(?P<value>[\w%+/.~=-]{16,})"
-)
-
 # -- URLs and e-mail -----------------------------------------------------------------------------------------------
 
 _SCHEME = re.compile(r"[A-Za-z0-9+.\-]{0,19}[A-Za-z](?![A-Za-z0-9])")  # read backwards
@@ -123,30 +97,17 @@ def keys(plain: Plain) -> Iterator[tuple[int, int]]:
         yield from _issued(text, token.start(), token.end())
         if _NEAR.search(low, max(0, token.start() - 40), token.start() + 20):
             yield from _opaque(text, token.start(), token.end())
-    for needle, pattern in ((":AA", _TELEGRAM), ("hook", _HOOK), ("-us", _MAILCHIMP)):
+    for needle, pattern in _NEEDLES:
         if needle in text:
             yield from (m.span() for m in pattern.finditer(text))
-    for words, pattern in _NAMED:
-        if any(word in low for word in words):
-            for match in pattern.finditer(low):
-                groups = [name for name, value in match.groupdict().items() if value is not None]
-                start, end = match.span(groups[0]) if groups else match.span()
-                if groups and _STANDS_FOR.match(low, start, end):
-                    continue
-                yield start, end - (low[end - 1] == ".")  # the end of the sentence
+    if "pass" in low:
+        yield from (m.span("value") for m in _PASS.finditer(low))
+    if any(word in low for word in _SCHEMES):
+        yield from ((m.start(), m.end() - (low[m.end() - 1] == ".")) for m in _BEARER.finditer(low))
+    yield from named(plain)
 
 
-_PASSWORD_WORDS = ("pass", "pwd", "kennwort", "contrase", "clave", "senha", "wachtwoord", "parola", "пароль", "密",
-                   "口令", "パス", "비밀")  # fmt: skip
-# Each with words without one of which it cannot match.
-_NAMED = (
-    ((*_PASSWORD_WORDS, "secret", "token", "key", "credential", "session", "sharedaccesss"), _ASSIGNED),
-    ((*_PASSWORD_WORDS, "secret", "token", "key", "pin", "cvv", "cvc", "otp", "code"), _SPOKEN),
-    (("key ", "token ", "otp ", "one-time ", "one time ", "code ", "cvv ", "cvc "), _BARE),
-    (("pass:", "pass=", "pass :", "pass ="), _PASS),
-    (("bearer ", "basic ", "token ", "apikey ", "flyv1 "), _BEARER),
-    (("sig=", "signature=", "security-token=", "sas=", "auth="), _SIGNED),
-)
+_SCHEMES = ("bearer ", "basic ", "token ", "apikey ", "flyv1 ")
 
 
 def _blocks(low: str) -> Iterator[tuple[int, int]]:
@@ -179,10 +140,27 @@ def _issued(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
         at = _run(_DOTTED_RUN if dotted else _RUN, text, match.end(), end)
         if not _NAME_IN_CODE.fullmatch(text, first, at):
             yield first, at
-    for match in _PLAIN_PREFIX.finditer(text, start, end):
-        yield match.start(), _run(_RUN, text, match.end(), end)
+    for pattern in (_PLAIN_PREFIX, _LIKE_A_KEY):
+        for match in pattern.finditer(text, start, end):
+            yield match.start(), _run(_RUN, text, match.end(), end)
+    yield from _encoded(text, start, end)
     if end - start >= 58:
         yield from (m.span() for m in _DISCORD.finditer(text, start, end))
+
+
+def _encoded(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the spans of base64 in which a key, or a secret with its name, is written."""
+    for match in _BASE64.finditer(text, start, end):
+        written = match.group().rstrip("=").translate(_URL_SAFE)
+        try:
+            inner = base64.b64decode(written + "=" * (-len(written) % 4)).decode("ascii")
+        except ValueError:
+            continue
+        if inner.isprintable() and any(True for _ in keys(Plain(inner))):
+            yield match.span()
+
+
+_URL_SAFE = str.maketrans("-_", "+/")
 
 
 def _run(run: re.Pattern[str], text: str, start: int, end: int) -> int:

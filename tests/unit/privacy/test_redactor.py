@@ -267,6 +267,16 @@ def test_punctuation_around_does_not_hide_it(around: str, secret: str) -> None:
         "AB 12 ",
         "key a1",
         "[phone-1] ",
+        "key=",
+        "sess",
+        "12\n34\n",
+        "a@b\n",
+        "<b>",
+        "use x as ",
+        "password for ",
+        "mysql ",
+        "ab1_",
+        "aGVsbG8g",
     ],
 )
 def test_the_cost_is_linear_on_repetition(piece: str, linear: Callable[..., None]) -> None:
