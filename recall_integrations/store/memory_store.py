@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.entities import ScopeEntities
     from recall_integrations.store.fact_reading import FactFilling, FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
+    from recall_integrations.store.importing import Importable, ImportReport
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
@@ -364,6 +365,49 @@ class MemoryStore:
         ids = self._writer.write_all(where, source, chat, progress=progress, batch_size=batch_size, total=total)
         self._wake_facts()
         return Remembered(ids, chat.skipped)
+
+    def import_from(
+        self,
+        source: Importable,
+        *,
+        format: str | None = None,
+        scope: Scope | None = None,
+        dry_run: bool = False,
+        skip_bad: bool = False,
+        forget_gone: bool = False,
+        progress: bool | Told = False,
+    ) -> ImportReport:
+        """Store what people have elsewhere, and return what was stored, replaced, unchanged and skipped.
+
+        Formats: exports of ChatGPT, Claude, Slack, Discord (DiscordChatExporter) and WhatsApp, mem0's memories,
+        Markdown notes, mbox, CSV, and JSON Lines as `export` writes them. Times, roles and threads are kept; a time
+        without a zone is in that of the settings. Run again, it stores nothing twice. A section that is no longer in
+        its note is forgotten.
+
+        Args:
+            source: a file, a folder or a zip archive; or parsed JSON, such as mem0's `get_all` returns.
+            format: of the file, such as "chatgpt"; default: found out by its content.
+            scope: of entries that do not name theirs; default `Scope()`.
+            dry_run: only report what would be stored.
+            skip_bad: leave out bad rows of JSON Lines, where one else ends the import before anything is stored.
+                Bad entries of all other formats are always left out; `bad` of the result lists them.
+            forget_gone: notes that are no longer in the folder go, too, if every entry could be read.
+            progress: as for `remember_many`.
+
+        Raises:
+            InvalidArgument: the path cannot be read, or is in no known format.
+            InvalidMemory: a row of JSON Lines is bad; nothing was stored.
+        """
+        from zoneinfo import ZoneInfo
+
+        from recall_integrations.observability.progress import counted
+        from recall_integrations.store.importing import Importer
+
+        with counted("Importing", None, progress) as advance:
+            return Importer(self, dry_run=dry_run).read(
+                source, checked_scope(scope), format=format, zone=ZoneInfo(self.config.timezone), skip_bad=skip_bad,
+                forget_gone=forget_gone, advance=advance,
+            )  # fmt: skip
 
     def forget(
         self,
