@@ -47,7 +47,7 @@ CHARS = 200  # of each
 @click.option("--actor", metavar="NAME", help="Who said or did it.")
 @click.option("--thread", metavar="NAME", help="The conversation it comes from.")
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="What it is about. Repeatable.")
-@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 with an offset.")
+@click.option("--at", metavar="TIME", help="When it happened: a day, or ISO 8601.")
 @click.option("--expires", metavar="TIME", help="From when on it is not there any more.")
 @click.option(
     "--on-duplicate",
@@ -73,7 +73,8 @@ def add(
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
-    fields |= {"event_at": moment(at, "--at"), "expires_at": moment(expires, "--expires")}
+    zone = ZoneInfo(opening.config.timezone)
+    fields |= {"event_at": moment(at, "--at", zone=zone), "expires_at": moment(expires, "--expires", zone=zone)}
     memory = Memory(said, id=memory_id, type=kind, **fields)
     where = parse_scope(opening.scope or "")
     stored: list[str] = []
