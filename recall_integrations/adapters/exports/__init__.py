@@ -67,5 +67,6 @@ def chosen(files: Mapping[str, File], name: str | None) -> tuple[list[tuple[File
             found.append((file, known))
     if not found:
         wanted = "; ".join(f"{key} ({FORMATS[key].what})" for key in ([name] if name else FORMATS))
-        raise InvalidArgument(f"None of {len(files):,} files is in a format that can be read: {wanted}.")
+        what = f"{next(iter(files))} is not" if len(files) == 1 else f"None of {len(files):,} files is"
+        raise InvalidArgument(f"{what} in a format that can be read: {wanted}.")
     return found, others

@@ -80,7 +80,7 @@ def _of_claude(message: Any, *, thread: str, about: Mapping[str, Any], zone: tzi
                  metadata={**about, "attachments": names} if names else about)  # fmt: skip
 
 
-_DAY_FILE = re.compile(r"(?:^|/)([^/]+)/\d{4}-\d\d-\d\d\.json$")
+_DAY_FILE = re.compile(r"(?:^|([^/]+)/)\d{4}-\d\d-\d\d\.json$")
 _SPOKEN = (None, "bot_message", "me_message", "thread_broadcast", "file_share")  # other kinds tell of joins, topics, …
 _MARK = re.compile(r"<([@#!]?)([^|>]+)(?:\|([^>]*))?>")
 
@@ -95,7 +95,7 @@ def slack(file: File, zone: tzinfo) -> Iterator[Entry]:
     found = _DAY_FILE.search(file.name)
     users = next((other for name, other in file.beside.items() if PurePosixPath(name).name == "users.json"), None)
     names = {user["id"]: _slack_name(user) for user in (users.items("id") if users else ()) if user.get("id")}
-    made = partial(_of_slack, channel=found[1] if found else file.stem, names=names, zone=zone)
+    made = partial(_of_slack, channel=(found and found[1]) or file.export, names=names, zone=zone)
     yield from entries(f"{file.name}, message", file.items("ts"), made)
 
 

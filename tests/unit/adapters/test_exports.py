@@ -182,6 +182,9 @@ def test_slack_has_names_channels_and_threads(store: MemoryStore, tmp_path: Path
     assert kept(store)[0].event_at == datetime(2026, 3, 1, 9, 1, 40, 200, tzinfo=UTC)
     assert [bad.where for bad in report.bad] == ["kestrel/2026-03-01.json, message 4"]
     assert (report.empty, sorted(report.others)) == (1, ["channels.json", "users.json"])
+    day = store.import_from(tmp_path / "Acme export" / "kestrel" / "2026-03-02.json")
+    assert counts(day) == (0, 1, 1)  # users.json is not beside it: the id of Sam stands for the name
+    store.import_from(tmp_path / "Acme export")
     with zipfile.ZipFile(tmp_path / "slack.zip", "w") as archive:
         for path in (tmp_path / "Acme export").rglob("*.json"):
             archive.write(path, path.relative_to(tmp_path / "Acme export").as_posix())
@@ -462,7 +465,7 @@ def test_a_dry_run_stores_nothing_and_says_what_it_would(store: MemoryStore, tmp
 
 def test_a_format_that_is_said_goes_before_what_a_file_looks_like(store: MemoryStore, tmp_path: Path) -> None:
     path = put(tmp_path / "table.txt", "text,actor\nRent is due,Sam\n")
-    with pytest.raises(InvalidArgument, match=r"None of 1 files is in a format that can be read: chatgpt .* jsonl"):
+    with pytest.raises(InvalidArgument, match=r"table.txt is not in a format that can be read: chatgpt .* jsonl"):
         store.import_from(path)
     store.import_from(path, format="csv")
     assert said(store) == [("Sam", "Rent is due")]
