@@ -59,7 +59,7 @@ SLIP_LETTERS_MIN = 7  # of a word in another language than English, to be correc
 FOREIGN_SHARE = 0.1  # of the memories in other languages, up to which an unknown word is held against English
 
 
-def clean(query: object) -> str:
+def clean(query: object, limit: int = QUERY_CHARS_MAX) -> str:
     """Return the query as text that can be searched for: control characters become spaces, and a text over the limit
     keeps both ends.
     """
@@ -68,10 +68,10 @@ def clean(query: object) -> str:
             f"The query must be text, not {type(query).__name__}. In a chain, take the text out of it first: "
             "itemgetter('question') | retriever."
         )
-    if isinstance(query, str) and len(query) > QUERY_CHARS_MAX:
-        half = QUERY_CHARS_MAX // 2 - 1
+    if isinstance(query, str) and len(query) > limit:
+        half = limit // 2 - 1
         query = f"{query[:half]}  {query[-half:]}"
-    text = checked_text(query, "The query", InvalidQuery, limit=QUERY_CHARS_MAX)
+    text = checked_text(query, "The query", InvalidQuery, limit=limit)
     if text.isprintable():  # not even a line feed is in it
         return text
     cleaned = text.translate(_CONTROLS)

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from recall_integrations.adapters.rows import memory_of, parse_line, row_of, stable_id
-from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory
+from recall_integrations.adapters.rows import row_of, stable_id
+from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Memory, Scope, says_the_same
 
@@ -111,54 +111,76 @@ class Importer:
                 raise InvalidArgument("forget_gone compares a store with a whole folder of notes. Give the folder.")
             found, self.report.others = chosen(files, format)
             for file, name in () if skip_bad else found:
-                if name == JSONL:
-                    Importer(None)._check(file, scope, advance)
+                if name == JSONL:  # read through, so that a bad row leaves the store as it was
+                    Importer(None)._store_all(file, FORMATS[name].read(file, zone), scope, name, advance=None)
             for file, name in found:
-                read = FORMATS[name].read
-                rows = self._lines(file, scope, skip_bad) if read is None else self._entries(read(file, zone), scope)
-                self._store_all(rows, name, advance)
+                self._store_all(file, FORMATS[name].read(file, zone), scope, name, advance)
                 file.forget()
             notes = {file.export for file, name in found if name == MARKDOWN}
         if notes and self._store is not None and not self.report.bad:
             self._forget_gone(self._store, notes, forget_gone)
         return self.report
 
-    def _check(self, file: File, scope: Scope, advance: Callable[[int], None]) -> None:
-        """Read JSON Lines through, so that a bad one leaves the store as it was."""
-        try:
-            for _ in self._lines(file, scope, False):
-                advance(0)
-        except InvalidMemory as e:
-            raise InvalidMemory(
-                f"{e} Nothing was stored. --skip-bad, or skip_bad=True, leaves such rows out and lists them."
-            ) from e
-
-    def _store_all(self, rows: Iterable[tuple[Scope, Memory]], format_: str, advance: Callable[[int], None]) -> None:
+    def _store_all(
+        self, file: File, found: Iterable[Entry], default: Scope, format_: str, advance: Callable[[int], None] | None
+    ) -> None:
+        """Store what a format read. Without `advance` it is only checked, and a bad entry ends it."""
+        equal: Counter[str] = Counter()
         batch: list[tuple[Scope, Memory]] = []
-        for scope, memory in rows:
-            self.report.note(scope, memory, format_)
-            batch.append((scope, memory))
-            if len(batch) >= self._batch_size:
-                full, batch = batch, []
-                self._flush(full)
-            advance(1)
+        for entry in found:
+            scope = replace(default, **entry.scope)
+            memory, problem = self._checked(entry, scope, equal)
+            if problem and advance is None:
+                raise InvalidMemory(
+                    f"{file.path or file.name}, {entry.where}: {problem}. Nothing was stored. --skip-bad, or "
+                    "skip_bad=True, leaves such rows out and lists them."
+                )
+            if problem:
+                self.report.bad.append(BadEntry(where=entry.where, problem=problem))
+            elif memory is not None and advance is not None:
+                self.report.note(scope, memory, format_)
+                batch.append((scope, memory))
+                if len(batch) >= self._batch_size:
+                    full, batch = batch, []
+                    self._flush(full)
+                advance(1)
         self._flush(batch)
+
+    def _checked(self, entry: Entry, scope: Scope, equal: Counter[str]) -> tuple[Memory | None, str]:
+        """Return the memory of an entry, with an id, if it is to be stored; and the problem with it, if any."""
+        memory = entry.memory
+        if memory is None:
+            self.report.empty += not entry.problem
+            return None, entry.problem
+        if memory.id is None:
+            row = entry.row or row_of(memory)
+            first = stable_id(row, scope, 1)
+            equal[first] += 1
+            memory = replace(memory, id=stable_id(row, scope, equal[first]))
+        said = hash((memory, repr(memory.metadata)))
+        if (before := self._seen.get((scope, memory.id or ""))) is not None:
+            self.report.repeated += before[1] == said
+            twice = f"the id {(memory.id or '')[:80]!r} was given to {before[0]} already"
+            return None, "" if before[1] == said else twice
+        self._seen[scope, memory.id or ""] = (entry.where, said)
+        if memory.expires_at is not None and memory.expires_at <= utc_now():
+            self.report.ended += 1
+            return None, ""
+        return memory, ""
 
     def _flush(self, batch: list[tuple[Scope, Memory]]) -> None:
         by_scope: dict[Scope, list[Memory]] = {}
         for scope, memory in batch:
             by_scope.setdefault(scope, []).append(memory)
         for scope, memories in by_scope.items():
-            fresh: list[Memory] = []
-            replaced = 0
-            for memory in memories:
-                assert memory.id is not None
-                stored = None if self._store is None else self._store.get(memory.id, scope=scope)
-                if stored is None or not says_the_same(stored, memory):
-                    fresh.append(memory)
-                    replaced += stored is not None
+            scope_id = None if self._store is None else self._store.scope_id(scope)
+            there: dict[str, Memory] = {}
+            if self._store is not None and scope_id is not None:
+                there = self._store.fetch_ids(scope_id, [memory.id or "" for memory in memories])
+            fresh = [m for m in memories if m.id not in there or not says_the_same(there[m.id], m)]
             if fresh and self._writes and self._store is not None:
                 self._store.remember_many(fresh, scope=scope)
+            replaced = sum(memory.id in there for memory in fresh)
             self.report.replaced += replaced
             self.report.new += len(fresh) - replaced
             self.report.unchanged += len(memories) - len(fresh)
@@ -176,73 +198,3 @@ class Importer:
                 if whole or (scope, memory.thread) in self.report.threads
             ]
             self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)
-
-    def _entries(self, found: Iterable[Entry], default: Scope) -> Iterator[tuple[Scope, Memory]]:
-        """Yield what a format read, and note the rest."""
-        equal: Counter[str] = Counter()
-        for entry in found:
-            if entry.memory is None:
-                if entry.problem:
-                    self.report.bad.append(BadEntry(where=entry.where, problem=entry.problem))
-                self.report.empty += not entry.problem
-                continue
-            scope, memory = replace(default, **entry.scope), entry.memory
-            memory = memory if memory.id is not None else _identified(memory, row_of(memory), scope, equal)
-            before = self._before(scope, memory, entry.where)
-            if before is None:
-                if self._lives(memory):
-                    yield scope, memory
-            elif before[1] == hash(memory):
-                self.report.repeated += 1
-            else:
-                self.report.bad.append(BadEntry(where=entry.where, problem=_twice(memory, before)))
-
-    def _lines(self, file: File, default: Scope, skip_bad: bool) -> Iterator[tuple[Scope, Memory]]:
-        """Yield the rows of JSON Lines."""
-        equal: Counter[str] = Counter()
-        for number, raw in _raw_lines(file):
-            try:
-                row = parse_line(raw)
-                scope, memory = memory_of(row, default)
-                memory = memory if memory.id is not None else _identified(memory, row, scope, equal)
-                if (before := self._before(scope, memory, f"line {number}")) is not None:
-                    raise InvalidMemory(_twice(memory, before))
-            except InvalidInput as e:
-                problem = str(e).rstrip(".")
-                if not skip_bad:
-                    raise InvalidMemory(f"{file.path or file.name}, line {number}: {problem}.") from e
-                self.report.bad.append(BadEntry(where=f"line {number}", problem=problem))
-                continue
-            if self._lives(memory):
-                yield scope, memory
-
-    def _before(self, scope: Scope, memory: Memory, where: str) -> tuple[str, int] | None:
-        """Return where the id of a memory was before, and the hash of what had it; `None` where it is new."""
-        key = (scope, memory.id or "")
-        before = self._seen.get(key)
-        if before is None:
-            self._seen[key] = (where, hash(memory))
-        return before
-
-    def _lives(self, memory: Memory) -> bool:
-        ended = memory.expires_at is not None and memory.expires_at <= utc_now()
-        self.report.ended += ended
-        return not ended
-
-
-def _raw_lines(file: File) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines that are not blank, with their number. Only a line feed ends a line."""
-    with file.open() as opened:
-        for number, raw in enumerate(opened, start=1):
-            if line := (raw.removeprefix(b"\xef\xbb\xbf") if number == 1 else raw).strip():
-                yield number, line
-
-
-def _identified(memory: Memory, row: Mapping[str, Any], scope: Scope, equal: Counter[str]) -> Memory:
-    first = stable_id(row, scope, 1)
-    equal[first] += 1
-    return replace(memory, id=stable_id(row, scope, equal[first]))
-
-
-def _twice(memory: Memory, before: tuple[str, int]) -> str:
-    return f"the id {(memory.id or '')[:80]!r} was given to {before[0]} already"

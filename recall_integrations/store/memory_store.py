@@ -377,26 +377,25 @@ class MemoryStore:
         forget_gone: bool = False,
         progress: bool | Told = False,
     ) -> ImportReport:
-        """Store what people have elsewhere, and return what was stored, replaced, unchanged and skipped.
+        """Store what people have elsewhere, and return what was stored and what was left out.
 
-        Formats: exports of ChatGPT, Claude, Slack, Discord (DiscordChatExporter) and WhatsApp, mem0's memories,
-        Markdown notes, mbox, CSV, and JSON Lines as `export` writes them. Times, roles and threads are kept; a time
-        without a zone is in that of the settings. Run again, it stores nothing twice. A section that is no longer in
-        its note is forgotten.
+        Formats: ChatGPT, Claude, Slack, Discord, WhatsApp, mem0, Markdown notes, mbox, CSV, and JSON Lines as `export`
+        writes them. Times, roles and threads are kept. Run again, it stores nothing twice, and forgets sections that
+        left their note.
 
         Args:
             source: a file, a folder or a zip archive; or parsed JSON, such as mem0's `get_all` returns.
-            format: of the file, such as "chatgpt"; default: found out by its content.
+            format: such as "chatgpt"; default: found out by the content.
             scope: of entries that do not name theirs; default `Scope()`.
             dry_run: only report what would be stored.
-            skip_bad: leave out bad rows of JSON Lines, where one else ends the import before anything is stored.
-                Bad entries of all other formats are always left out; `bad` of the result lists them.
-            forget_gone: notes that are no longer in the folder go, too, if every entry could be read.
+            skip_bad: leave out bad rows of JSON Lines, as bad entries of other formats are; default: one ends the
+                import before anything is stored.
+            forget_gone: forget notes that left the folder, if every entry could be read.
             progress: as for `remember_many`.
 
         Raises:
             InvalidArgument: the path cannot be read, or is in no known format.
-            InvalidMemory: a row of JSON Lines is bad; nothing was stored.
+            InvalidMemory: a row of JSON Lines is bad.
         """
         from zoneinfo import ZoneInfo
 

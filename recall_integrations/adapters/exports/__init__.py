@@ -19,7 +19,7 @@ class Format(NamedTuple):
 
     what: str
     is_it: Callable[[File], object]
-    read: Callable[[File, tzinfo], Iterator[Entry]] | None  # `None`: our own, which the importer reads
+    read: Callable[[File, tzinfo], Iterator[Entry]]
 
 
 def _is_jsonl(file: File) -> object:
@@ -37,7 +37,7 @@ FORMATS: Mapping[str, Format] = {
     MARKDOWN: Format("Markdown notes", lambda file: file.suffix in (".md", ".markdown"), notes.markdown),
     "mbox": Format("e-mails in a file", records.is_mbox, records.mbox),
     "csv": Format("a table with names of columns", lambda file: file.suffix in (".csv", ".tsv"), records.table),
-    JSONL: Format("a JSON object a line, as `recall export` writes it", _is_jsonl, None),
+    JSONL: Format("a JSON object a line, as `recall export` writes it", _is_jsonl, records.lines),
 }
 
 

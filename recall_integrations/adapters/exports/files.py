@@ -17,6 +17,7 @@ from recall_integrations.errors import InvalidArgument, InvalidInput
 from recall_integrations.types import Memory
 
 HEAD = 8_192  # bytes that recognise a format
+BOM = b"\xef\xbb\xbf"
 ODD = (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError, csv.Error)
 T = TypeVar("T")
 Made = Memory | tuple[Memory, Mapping[str, str]] | None
@@ -29,6 +30,7 @@ class Entry(NamedTuple):
     memory: Memory | None = None
     scope: Mapping[str, str] = {}  # parts of the scope that the entry names
     problem: str = ""
+    row: Mapping[str, Any] | None = None  # what an id is made of; default: the memory
 
 
 def entries(where: str, items: Iterable[T], make: Callable[[T], Made]) -> Iterator[Entry]:
@@ -75,7 +77,7 @@ class File:
     @cached_property
     def head(self) -> bytes:
         with self.open() as opened:
-            return opened.read(HEAD).removeprefix(b"\xef\xbb\xbf")
+            return opened.read(HEAD).removeprefix(BOM)
 
     @cached_property
     def text(self) -> str:

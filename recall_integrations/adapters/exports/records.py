@@ -13,11 +13,25 @@ from email.utils import parseaddr
 from functools import partial
 from typing import Any
 
-from recall_integrations.adapters.exports.files import Entry, File, Made, entries
-from recall_integrations.adapters.rows import MEANT, MEMORY_KEYS, SCOPE_KEYS, TIME_KEYS
-from recall_integrations.errors import InvalidMemory
-from recall_integrations.types import Memory, MemoryType
+from recall_integrations.adapters.exports.files import BOM, Entry, File, Made, entries
+from recall_integrations.adapters.rows import MEANT, MEMORY_KEYS, SCOPE_KEYS, TIME_KEYS, memory_of, parse_line
+from recall_integrations.errors import InvalidInput, InvalidMemory
+from recall_integrations.types import Memory, MemoryType, Scope
 from recall_integrations.types.messages import moment
+
+
+def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
+    """Read our own JSON Lines. Only a line feed ends a line."""
+    with file.open() as opened:
+        for number, raw in enumerate(opened, start=1):
+            line = raw.removeprefix(BOM).strip()
+            try:
+                if line:
+                    row = parse_line(line)
+                    named = {key: row[key] for key in SCOPE_KEYS if row.get(key) is not None}
+                    yield Entry(f"line {number}", memory_of(row, Scope())[1], named, row=row)
+            except InvalidInput as e:
+                yield Entry(f"line {number}", problem=str(e).rstrip("."))
 
 
 def results(file: File) -> list[Any]:

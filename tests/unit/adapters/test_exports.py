@@ -482,6 +482,9 @@ def test_the_same_memory_in_two_files_is_stored_once(store: MemoryStore, tmp_pat
     put(tmp_path / "mail" / "b.mbox", MBOX)
     report = store.import_from(tmp_path / "mail")
     assert (counts(report), report.repeated) == ((3, 0, 0), 3)
+    for name in ("a.jsonl", "b.jsonl"):
+        put(tmp_path / "rows" / name, '{"text": "one", "id": "1"}\n')
+    assert store.import_from(tmp_path / "rows").repeated == 1
 
 
 def test_our_own_lines_are_checked_whole_before_anything_is_stored(store: MemoryStore, tmp_path: Path) -> None:
