@@ -106,6 +106,7 @@ class Importer:
         from recall_integrations.adapters.exports import FORMATS, JSONL, MARKDOWN, chosen
         from recall_integrations.adapters.exports.files import opened
 
+        self._seen.clear()
         with opened(source) as files:
             if forget_gone and (isinstance(source, Mapping | list) or not Path(source).is_dir()):
                 raise InvalidArgument("forget_gone compares a store with a whole folder of notes. Give the folder.")
