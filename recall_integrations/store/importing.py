@@ -103,7 +103,7 @@ class Importer:
 
         A time without a zone is in `zone`. `advance` is told how many more entries were read.
         """
-        from recall_integrations.adapters.exports import FORMATS, JSONL, MARKDOWN, chosen
+        from recall_integrations.adapters.exports import JSONL, MARKDOWN, chosen, read
         from recall_integrations.adapters.exports.files import opened
 
         self._seen.clear()
@@ -113,9 +113,9 @@ class Importer:
             found, self.report.others = chosen(files, format)
             for file, name in () if skip_bad else found:
                 if name == JSONL:  # read through, so that a bad row leaves the store as it was
-                    Importer(None)._store_all(file, FORMATS[name].read(file, zone), scope, name, advance=None)
+                    Importer(None)._store_all(file, read(file, name, zone), scope, name, advance=None)
             for file, name in found:
-                self._store_all(file, FORMATS[name].read(file, zone), scope, name, advance)
+                self._store_all(file, read(file, name, zone), scope, name, advance)
                 file.forget()
             notes = {file.export for file, name in found if name == MARKDOWN}
         if notes and self._store is not None and not self.report.bad:

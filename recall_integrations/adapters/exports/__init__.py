@@ -8,7 +8,7 @@ from datetime import tzinfo
 from typing import NamedTuple
 
 from recall_integrations.adapters.exports import chats, notes, records
-from recall_integrations.adapters.exports.files import Entry, File
+from recall_integrations.adapters.exports.files import ODD, Entry, File, odd
 from recall_integrations.errors import InvalidArgument
 
 JSONL, MARKDOWN = "jsonl", "markdown"
@@ -39,6 +39,14 @@ FORMATS: Mapping[str, Format] = {
     "csv": Format("a table with names of columns", lambda file: file.suffix in (".csv", ".tsv"), records.table),
     JSONL: Format("a JSON object a line, as `recall export` writes it", _is_jsonl, records.lines),
 }
+
+
+def read(file: File, name: str, zone: tzinfo) -> Iterator[Entry]:
+    """Read a file in the format of this name; a file in another shape ends with a problem."""
+    try:
+        yield from FORMATS[name].read(file, zone)
+    except ODD as e:
+        yield Entry(file.name, problem=odd(e))
 
 
 def chosen(files: Mapping[str, File], name: str | None) -> tuple[list[tuple[File, str]], list[str]]:

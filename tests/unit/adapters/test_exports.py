@@ -497,6 +497,23 @@ def test_our_own_lines_are_checked_whole_before_anything_is_stored(store: Memory
     assert (report.new, [bad.where for bad in report.bad]) == (6, ["line 2"])
 
 
+@each_row(
+    "name, content",
+    [
+        ("discord.json", {"guild": 1, "channel": None, "messages": []}),
+        ("discord.json", {"guild": {}, "channel": {}, "messages": None}),
+        ("conversations.json", [{"mapping": 3}]),
+        ("conversations.json", [{"chat_messages": [3]}, 4]),
+        ("2026-03-01.json", [{"ts": []}]),
+        ("mem0.json", {"results": [{"memory": {}}, 3]}),
+    ],
+)
+def test_another_shape_is_reported(name: str, content: Any, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        report = store.import_from(put(tmp_path / name, content))
+        assert report.bad and store.count() == 0
+
+
 def test_what_cannot_be_read_is_named(store: MemoryStore, tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="Cannot read .*none.json"):
         store.import_from(tmp_path / "none.json")
