@@ -102,7 +102,7 @@ class InvalidInput(RecallError, ValueError):
 
 
 class InvalidQuery(InvalidInput):
-    """The query is empty, blank, longer than 32,768 characters, or not valid text."""
+    """The query is empty, blank, or not valid text."""
 
 
 class InvalidArgument(InvalidInput):
@@ -260,8 +260,20 @@ def from_code(code: str, message: str) -> RecallError | None:
     return None
 
 
-def refuse_unknown(what: str, given: Mapping[str, Any], known: Iterable[str]) -> None:
+# What others call our arguments, for "Did you mean".
+MEANT = {
+    **dict.fromkeys(("top_k", "similarity_top_k", "limit", "n_results"), "k=5"),
+    **dict.fromkeys(("filter", "where", "metadata_filters"), "filters={...}"),
+    **dict.fromkeys(("score_threshold", "similarity_cutoff", "threshold", "min_score"), "score_min=0.2"),
+    **dict.fromkeys(("user_id", "agent_id", "namespace", "run_id"), "scope=Scope(user_id=...)"),
+    "search_kwargs": "k=5, filters={...}, score_min=0.2, each by itself",
+}
+
+
+def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
     """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope."""
     unknown = sorted(set(given) - set(known))
     if unknown:
-        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. {what} takes: {', '.join(sorted(known))}.")
+        meant = " or ".join(dict.fromkeys(MEANT[name] for name in unknown if name in MEANT))
+        hint = f" Did you mean {meant}?" if meant else ""
+        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}.{hint} {what} takes: {', '.join(sorted(known))}.")

@@ -405,7 +405,7 @@ class QueryOptimizer:
         """Find the memories that answer a query.
 
         Args:
-            query: a question or words, up to 32,768 characters.
+            query: a question or words; beyond 32,768 characters both ends of it.
             k: number of hits wanted; exactly that many come back where there are that many.
             scope: the tenant, or a mapping of its parts; default `Scope()`.
             filters: hard conditions: `Filters`, a mapping such as `{"source": "wiki"}`, or `MetadataFilters`.

@@ -109,8 +109,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         tags, metadata: LangChain's own.
 
     `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `recall` and
-    `arecall`, for that call. LlamaIndex's `retrieve` takes a query only; the `custom_embedding_strs` of a `QueryBundle`
-    are honoured. Data of a hit are in the metadata, under keys that begin with `recall_` (`adapters.shapes`).
+    `arecall`, for that call; `highlights` and `document_format` to the first three. LlamaIndex's `retrieve` takes a
+    query only; the `custom_embedding_strs` of a `QueryBundle` are honoured. Data of a hit are in the metadata, under
+    keys that begin with `recall_` (`adapters.shapes`).
     A hit without text makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
     the hits, with their ids and scores.
     """
@@ -194,7 +195,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         """Make a retriever over a store of plain texts, kept as `chunk` memories.
 
         Args:
-            texts: the texts to search.
+            texts: the texts to search. Blank ones are left out, with a warning.
             metadatas, ids: of each text, in their order.
             path: the directory of the store, made if absent; default a temporary one. Texts that it holds are not
                 written again, so a program may call this each time it starts; texts no longer given stay.
@@ -209,7 +210,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         memories = [
             _text(i, text, None if ids is None else ids[i], {} if metadatas is None else metadatas[i])
             for i, text in enumerate(listed)
+            if not isinstance(text, str) or text.strip()
         ]
+        _warn_left_out(len(listed), len(memories))
         return cls._over(memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config)
 
     @classmethod
@@ -222,6 +225,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         llm: Any = None,
         reranker: Any = None,
         config: RecallConfig | None = None,
+        forget_gone: bool = False,
         **fields: Any,
     ) -> OptimizedRecallRetriever:
         """Make a retriever over a store of documents: LangChain's, or LlamaIndex's documents and nodes.
@@ -229,18 +233,25 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Their ids become those of the memories. Documents without text are left out, with a warning. Other arguments are
         those of `from_texts`.
 
+        Args:
+            documents: all chunks of their sources, where `forget_gone` is set.
+            forget_gone: forget the chunks of these sources that `path` holds and that are not given any more: what a
+                changed document said before. A source is the `source` in the metadata, or LlamaIndex's document.
+
         Raises:
             InvalidMemory: a document cannot be stored; the message says which, and none was stored.
         """
         listed = _listed(documents, "documents or nodes")
         found = [_memory(item, place) for place, item in enumerate(listed)]
         memories = [memory for memory in found if memory is not None]
-        if len(memories) < len(found):
-            logger.warning("%d of %d have no text and were left out.", len(found) - len(memories), len(found))
+        _warn_left_out(len(found), len(memories))
         objects = objects_of(listed) if fields.get("objects") is None else {}
         if objects and fields.get("object_map") is None:
             fields = {**fields, "object_map": objects}
-        return cls._over(memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config)
+        return cls._over(
+            memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config,
+            forget_gone=forget_gone,
+        )  # fmt: skip
 
     @classmethod
     def from_nodes(cls, nodes: Iterable[Any], **given: Any) -> OptimizedRecallRetriever:
@@ -352,8 +363,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     @classmethod
     def _over(
-        cls, memories: list[Memory], fields: dict[str, Any], *, path: Any, embedding: Any, config: Any, **asked: Any
-    ) -> OptimizedRecallRetriever:
+        cls, memories: list[Memory], fields: dict[str, Any], *, path: Any, embedding: Any, config: Any,
+        forget_gone: bool = False, **asked: Any,
+    ) -> OptimizedRecallRetriever:  # fmt: skip
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
         refuse_unknown("OptimizedRecallRetriever", fields, {*cls.model_fields, "objects", "verbose"})
@@ -366,7 +378,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             else:
                 from recall_integrations.store.duplicates import remember_once
 
-                remember_once(store, memories, scope)
+                remember_once(store, memories, scope, forget_gone=forget_gone)
             optimizer = QueryOptimizer(store, config=config, **asked)
             made = cls(optimizer=optimizer, **fields)
             optimizer.load(scope=scope)
@@ -466,22 +478,28 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
         if not given.keys() <= TAKEN:
-            unknown = sorted(set(given) - TAKEN)
-            raise InvalidArgument(f"Unknown argument {', '.join(unknown)}. A call takes: {', '.join(ARGUMENTS)}.")
+            refuse_unknown("A call", given.keys() - TAKEN, ARGUMENTS)
         arguments = {name: getattr(self, name) for name in ARGUMENTS}
         if given.get("scope") is not None or given.get("scopes") is not None:  # whichever it is, it is instead of both
             arguments.update(scope=None, scopes=None)
         return {**arguments, **given}
 
     def _documents(
-        self, result: RecallResult, given: Mapping[str, Any], text: str, run_manager: Any, sync: Any
+        self,
+        result: RecallResult,
+        given: Mapping[str, Any],
+        text: str,
+        places: bool | None,
+        run_manager: Any,
+        sync: Any,
     ) -> list[Document]:
         self._runs.note(run_manager, result.id)
         if (error := self._not_searched(result)) is not None:
             tell_not_searched(run_manager, sync, error)
         zone = self._zone(given)
         hits, text_of = self._fitting(result, given, text, zone)
-        return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
+        places = self.highlights if places is None else places
+        return documents_of(hits, text_of, zone, highlights=places, result_id=result.id)
 
     def _not_searched(self, result: RecallResult) -> NotSearched | None:
         """Return the error for callbacks if nothing was searched, and log it once; `None` otherwise."""
@@ -537,12 +555,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         *,
         run_manager: CallbackManagerForRetrieverRun,
         document_format: str | None = None,
+        highlights: bool | None = None,
         **given: Any,
     ) -> list[Document]:
         text = self.document_format if document_format is None else document_format
         format_of(text)
         result = self.recall(query, **{"watch": run_of(run_manager), **given})
-        return self._documents(result, given, text, run_manager, run_manager)
+        return self._documents(result, given, text, highlights, run_manager, run_manager)
 
     async def _aget_relevant_documents(
         self,
@@ -550,13 +569,14 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         *,
         run_manager: AsyncCallbackManagerForRetrieverRun,
         document_format: str | None = None,
+        highlights: bool | None = None,
         **given: Any,
     ) -> list[Document]:
         text = self.document_format if document_format is None else document_format
         format_of(text)
         sync = run_manager.get_sync()
         result = await self.arecall(query, **{"watch": run_of(sync), **given})
-        return self._documents(result, given, text, run_manager, sync)
+        return self._documents(result, given, text, highlights, run_manager, sync)
 
     def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
         return LangSmithRetrieverParams(
@@ -652,6 +672,11 @@ def _text(place: int, text: Any, memory_id: str | None, metadata: dict[str, Any]
         return Memory(text, id=memory_id, type=MemoryType.CHUNK, metadata=metadata)
     except InvalidMemory as e:
         raise InvalidMemory(f"Text {place}: {e}{hint}") from e
+
+
+def _warn_left_out(given: int, kept: int) -> None:
+    if kept < given:
+        logger.warning("%d of %d have no text and were left out.", given - kept, given)
 
 
 def _check(given: Mapping[str, Any]) -> None:

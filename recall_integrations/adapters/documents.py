@@ -6,7 +6,7 @@ the document, …) are kept in the memory's metadata under `recall_node`, and ar
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
@@ -38,19 +38,34 @@ from recall_integrations.adapters.shapes import (
     said_of,
 )
 from recall_integrations.types import Hit, Memory, MemoryType
+from recall_integrations.types.memory import ID_CHARS_MAX
 from recall_integrations.types.messages import told_by
+from recall_integrations.types.numbers import is_whole
+
+PAGE_CHARS = 1_000_000  # at most on a page
 
 
 def memory_of_document(document: Document) -> Memory | None:
     """Return the memory that a document makes, a `chunk`. It keeps the id and the metadata, which may give the time
-    (`moments.WHEN`). `None` where the document has no text.
+    (`moments.WHEN`). A chunk that tells its `source` and `start_index` has its place in that. `None` where the
+    document has no text.
     """
     if not document.page_content.strip():
         return None
     event_at, _ = told_by(document.metadata)
+    thread, position = _place(document.metadata)
     return Memory(
-        document.page_content, id=document.id, type=MemoryType.CHUNK, event_at=event_at, metadata=document.metadata
-    )
+        document.page_content, id=document.id, type=MemoryType.CHUNK, event_at=event_at, thread=thread,
+        position=position, metadata=document.metadata,
+    )  # fmt: skip
+
+
+def _place(metadata: Mapping[str, Any]) -> tuple[str | None, int | None]:
+    """Return the thread and the position of a chunk that a text splitter made with `add_start_index=True`."""
+    source, start, page = (metadata.get(key) for key in ("source", "start_index", "page"))
+    if not isinstance(source, str) or not is_whole(start) or not source.isprintable() or len(source) > ID_CHARS_MAX:
+        return None, None
+    return source.strip() or None, (page if is_whole(page) else 0) * PAGE_CHARS + start
 
 
 def documents_of(

@@ -16,6 +16,7 @@ may declare with a boolean attribute `remote` whether its calls leave the machin
 from __future__ import annotations
 
 import inspect
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -39,6 +40,9 @@ _ACCEPTED = (
     "sentence-transformers model or the model itself, the path of a model2vec folder, a callable from a list of n "
     "texts to an array (n, d), or an object with fingerprint, dimensions, remote, embed_documents and embed_query"
 )
+
+
+_OF_OPENAI = re.compile(r"(?:openai[:/])?text-embedding-(?:3|ada)-")
 
 
 def resolve_embedding(source: object = None) -> Embedding:
@@ -83,6 +87,11 @@ def _named(source: str | Path) -> Embedding:
         return StaticEmbedding(folder)
     if isinstance(source, Path) and not folder.exists():
         raise InvalidArgument(f"There is no model at {name!r}. Pass an existing folder, or a model name as text.")
+    if _OF_OPENAI.match(name) and not folder.exists():
+        raise InvalidArgument(
+            f"{name!r} is a model of OpenAI, and no name loads it here. Pass its object: OpenAIEmbeddings(model=...) "
+            "of langchain_openai, or OpenAIEmbedding(model=...) of llama_index.embeddings.openai."
+        )
     import_sentence_transformers()
     return SentenceTransformerAdapter(str(folder) if folder.exists() else name)
 

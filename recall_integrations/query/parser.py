@@ -60,12 +60,17 @@ FOREIGN_SHARE = 0.1  # of the memories in other languages, up to which an unknow
 
 
 def clean(query: object, limit: int = QUERY_CHARS_MAX) -> str:
-    """Return the query as text that can be searched for: control characters become spaces."""
+    """Return the query as text that can be searched for: control characters become spaces, and a text over the limit
+    keeps both ends.
+    """
     if isinstance(query, Mapping):
         raise InvalidQuery(
             f"The query must be text, not {type(query).__name__}. In a chain, take the text out of it first: "
             "itemgetter('question') | retriever."
         )
+    if isinstance(query, str) and len(query) > limit:
+        half = limit // 2 - 1
+        query = f"{query[:half]}  {query[-half:]}"
     text = checked_text(query, "The query", InvalidQuery, limit=limit)
     if text.isprintable():  # not even a line feed is in it
         return text

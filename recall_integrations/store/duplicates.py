@@ -29,7 +29,7 @@ from recall_integrations.indexes.times import has_ended, to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.store import rows
-from recall_integrations.types import Memory, Scope, says_the_same
+from recall_integrations.types import Filters, Memory, MemoryType, Scope, says_the_same
 from recall_integrations.types.roles import Role
 
 if TYPE_CHECKING:
@@ -328,11 +328,13 @@ def _digest(memory: Memory) -> str:
 ONCE_BATCH = 500
 
 
-def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None) -> int:
+def remember_once(
+    store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None, *, forget_gone: bool = False
+) -> int:
     """Remember the memories that are new or have changed; return how many there were.
 
     A memory without an id gets one made of its text and metadata, so that it is the same at every start; a memory that
-    is given twice is stored twice.
+    is given twice is stored twice. `forget_gone` forgets the other chunks of the given sources, once all are stored.
     """
     named = _named_once(memories)
     written = 0
@@ -342,7 +344,18 @@ def remember_once(store: MemoryStore, memories: Iterable[Memory], scope: Scope |
         there = {} if scope_id is None else store.fetch_ids(scope_id, [memory.id or "" for memory in batch])
         new = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
         written += len(store.remember_many(new, scope=scope)) if new else 0
+    if forget_gone:
+        ids, sources = {memory.id for memory in named}, {_source(memory) for memory in named} - {None}
+        chunks = store.iterate(scope=scope, filters=Filters(types=[MemoryType.CHUNK]))
+        gone = [memory.id or "" for memory in chunks if memory.id not in ids and _source(memory) in sources]
+        store.forget(gone, scope=scope)
     return written
+
+
+def _source(memory: Memory) -> object:
+    """Return the document that a chunk is of: LangChain's `source`, or its thread; `None` where it tells none."""
+    source = memory.metadata.get("source")
+    return source if isinstance(source, str) else memory.thread
 
 
 def _named_once(memories: Iterable[Memory]) -> list[Memory]:

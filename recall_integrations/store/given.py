@@ -78,7 +78,9 @@ def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Cloc
         is_chat = not isinstance(item, Memory | str)
         if is_chat and not is_message(item):
             kind = type(item).__name__
-            raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.")
+            documents = hasattr(item, "page_content") or hasattr(item, "get_content")
+            hint = " For documents there are from_documents of the retriever, and RecallDocuments." if documents else ""
+            raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.{hint}")
         try:
             memory = item if isinstance(item, Memory) else _made(item, thread)
             if memory is not None and memory.expires_at is not None:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.entities import ScopeEntities
     from recall_integrations.store.fact_reading import FactFilling, FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
+    from recall_integrations.store.importing import Importable, ImportReport
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
     from recall_integrations.store.learned_files import Kept
@@ -364,6 +365,48 @@ class MemoryStore:
         ids = self._writer.write_all(where, source, chat, progress=progress, batch_size=batch_size, total=total)
         self._wake_facts()
         return Remembered(ids, chat.skipped)
+
+    def import_from(
+        self,
+        source: Importable,
+        *,
+        format: str | None = None,
+        scope: Scope | None = None,
+        dry_run: bool = False,
+        skip_bad: bool = False,
+        forget_gone: bool = False,
+        progress: bool | Told = False,
+    ) -> ImportReport:
+        """Store what people have elsewhere, and return what was stored and what was left out.
+
+        Formats: ChatGPT, Claude, Slack, Discord, WhatsApp, mem0, Markdown notes, mbox, CSV, and JSON Lines as `export`
+        writes them. Times, roles and threads are kept. Run again, it stores nothing twice, and forgets sections that
+        left their note.
+
+        Args:
+            source: a file, a folder or a zip archive; or parsed JSON, such as mem0's `get_all` returns.
+            format: such as "chatgpt"; default: found out by the content.
+            scope: of entries that do not name theirs; default `Scope()`.
+            dry_run: only report what would be stored.
+            skip_bad: leave out bad rows of JSON Lines, as bad entries of other formats are; default: one ends the
+                import before anything is stored.
+            forget_gone: forget notes that left the folder, if every entry could be read.
+            progress: as for `remember_many`.
+
+        Raises:
+            InvalidArgument: the path cannot be read, or is in no known format.
+            InvalidMemory: a row of JSON Lines is bad.
+        """
+        from zoneinfo import ZoneInfo
+
+        from recall_integrations.observability.progress import counted
+        from recall_integrations.store.importing import Importer
+
+        with counted("Importing", None, progress) as advance:
+            return Importer(self, dry_run=dry_run).read(
+                source, checked_scope(scope), format=format, zone=ZoneInfo(self.config.timezone), skip_bad=skip_bad,
+                forget_gone=forget_gone, advance=advance,
+            )  # fmt: skip
 
     def forget(
         self,

@@ -10,7 +10,9 @@ from recall_integrations.records import record
 from recall_integrations.types.memory import MemoryType, checked_time
 from recall_integrations.types.roles import Role
 
-QUERY_CHARS_MAX = 32_768  # a longer one is refused; of a longer text only the beginning is looked through for names
+QUERY_CHARS_MAX = (
+    32_768  # a longer one keeps both ends; of a longer text only the beginning is looked through for names
+)
 PLANS = ("precise", "entity_centric", "temporal", "precision", "exploratory", "balanced")  # names, in the rules' order
 
 

@@ -371,7 +371,9 @@ def test_from_documents_and_nodes():
         ({"window": "march"}, "window must be"),
         ({"context": -1}, "context must be"),
         ({"k": "3"}, "k must be a whole number"),
-        ({"search_kwargs": {"k": 3}}, "Unknown argument search_kwargs"),
+        ({"search_kwargs": {"k": 3}}, "Unknown argument search_kwargs. Did you mean k=5, filters"),
+        ({"similarity_top_k": 3}, "Did you mean k=5"),
+        ({"filter": {}, "score_threshold": 0.2}, "Did you mean filters=.* or score_min=0.2"),
     ],
 )
 def test_what_a_call_refuses_is_refused_when_it_is_made(retriever, tmp_path, given, said):
@@ -390,10 +392,40 @@ def test_a_single_one_is_no_list(made, given):
 
 
 def test_a_text_that_cannot_be_kept_is_named():
-    with pytest.raises(InvalidMemory, match="Text 1: Memory.text is empty"):
-        OptimizedRecallRetriever.from_texts(["a", " "])
     with pytest.raises(InvalidMemory, match="Text 0: .*Use from_documents"):
         OptimizedRecallRetriever.from_texts([Document("a")])
+
+
+def test_blank_texts_are_left_out_with_their_metadata(caplog):
+    made = OptimizedRecallRetriever.from_texts(["a", " ", "tea"], ids=["1", "2", "3"], metadatas=[{}, {}, {"n": 3}])
+    assert made.invoke("tea", k=1)[0].metadata["n"] == 3
+    assert made.optimizer.store.count() == 2 and "1 of 3 have no text" in caplog.text
+    made.close()
+
+
+@pytest.mark.parametrize("given", [{"top_k": 1}, {"limit": 1}])
+def test_a_call_says_which_argument_was_meant(retriever, given):
+    with pytest.raises(InvalidArgument, match="Did you mean k=5. A call takes: "):
+        retriever.invoke("tea", **given)
+
+
+def test_highlights_can_be_asked_for_in_a_call(retriever):
+    assert "recall_highlights" in retriever.invoke("tea", k=1, highlights=True)[0].metadata
+    assert "recall_highlights" not in retriever.invoke("tea", k=1)[0].metadata
+
+
+def test_a_query_over_the_limit_is_cut_in_the_middle_everywhere(retriever):
+    long = "when is tea? " + "pasted " * 10_000 + " when is tea?"
+    assert retriever.invoke(long) and retriever.retrieve(long)
+    result = retriever.recall(long)
+    assert [one.reason for one in result.degraded] == ["query.long"]
+    assert len(result.query.original) == 32_768 and result.query.original.endswith("when is tea?")
+
+
+def test_a_model_of_openai_by_its_name_says_how(tmp_path):
+    with pytest.raises(InvalidArgument, match=r"model of OpenAI.*OpenAIEmbeddings\(model"):
+        OptimizedRecallRetriever.from_texts(["a"], path=tmp_path / "m", embedding="text-embedding-3-small")
+    assert not (tmp_path / "m").exists()
 
 
 def test_a_mapping_in_a_chain_says_what_to_do(retriever):

@@ -89,8 +89,38 @@ def test_bad_rows_are_skipped_and_listed_if_wanted(tmp_path: Path, recall: Recal
 
 def test_import_of_a_missing_file_makes_no_store(tmp_path: Path, recall: Recall) -> None:
     assert recall("import", tmp_path / "none", "--format", "jsonl", tmp_path / "s").exit_code == 2
-    failed(recall("import", tmp_path, "--format", "jsonl", tmp_path / "s"), "is a directory")
+    (tmp_path / "here").mkdir()
+    failed(recall("import", tmp_path / "here", tmp_path / "s"), "None of 0 files", "chatgpt", "jsonl")
     assert not (tmp_path / "s").exists()
+
+
+def test_import_finds_the_format_and_a_dry_run_shows_what_it_would_store(tmp_path: Path, recall: Recall) -> None:
+    notes, store = tmp_path / "notes", tmp_path / "s"
+    notes.mkdir()
+    (notes / "kestrel.md").write_text(
+        "---\ndate: 2026-03-12\n---\nWe chose [[PostgreSQL]].\n\n# Open\n\nWho hosts it?\n"
+    )
+    (notes / "broken.md").write_text("---\n: {\n---\n")
+    (notes / "kestrel.png").write_text("")
+    dry = recall("import", notes, store, "--dry-run")
+    assert dry.stdout.splitlines() == [
+        "Memories: 2 new, 0 replaced, 0 unchanged, 1 skipped in -/-/-.",
+        "format   2 markdown",
+        "threads  1",
+        "times    2026-03-12 to 2026-03-12",
+        "  2026-03-12 kestrel We chose PostgreSQL.",
+        "  2026-03-12 kestrel > Open Who hosts it?",
+        "Nothing was stored.",
+    ]
+    assert dry.stderr.splitlines()[0].startswith("Skipped broken.md: its front matter is no YAML")
+    assert dry.stderr.splitlines()[1] == "In no known format: 1 file (kestrel.png)"
+    assert not store.exists()
+    assert recall("import", notes, store).stdout.startswith("Memories: 2 new")
+    assert "2 unchanged" in recall("import", notes, store, "--dry-run").stdout
+    (notes / "kestrel.md").write_text("Nothing is open.")
+    (notes / "broken.md").unlink()
+    assert "1 replaced, 0 unchanged, 1 forgotten" in recall("import", notes, store, "--forget-gone").stdout
+    failed(recall("import", notes, store, "--format", "notion"), "There is no format 'notion'", "whatsapp")
 
 
 def test_a_scope_is_found_by_one_part_of_it(tmp_path: Path, recall: Recall) -> None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -23,13 +23,13 @@ from recall_integrations.console.commands.shared import (
     progress,
     steps,
 )
-from recall_integrations.console.opening import deferred_interrupt, nothing_left, rebuild
-from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallError
+from recall_integrations.console.opening import deferred_interrupt, is_store, nothing_left, rebuild
+from recall_integrations.errors import NotFound, RecallError
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
-    from recall_integrations.console.importing import ImportReport
     from recall_integrations.console.opening import Opening
+    from recall_integrations.store.importing import ImportReport
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Filters, Memory, Scope
 
@@ -47,7 +47,7 @@ CHARS = 200  # of each
 @click.option("--actor", metavar="NAME", help="Who said or did it.")
 @click.option("--thread", metavar="NAME", help="The conversation it comes from.")
 @click.option("--entity", "entities", multiple=True, metavar="NAME", help="What it is about. Repeatable.")
-@click.option("--at", metavar="TIME", help="When it happened: ISO 8601 with an offset.")
+@click.option("--at", metavar="TIME", help="When it happened: a day, or ISO 8601.")
 @click.option("--expires", metavar="TIME", help="From when on it is not there any more.")
 @click.option(
     "--on-duplicate",
@@ -73,7 +73,8 @@ def add(
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
-    fields |= {"event_at": moment(at, "--at"), "expires_at": moment(expires, "--expires")}
+    zone = ZoneInfo(opening.config.timezone)
+    fields |= {"event_at": moment(at, "--at", zone=zone), "expires_at": moment(expires, "--expires", zone=zone)}
     memory = Memory(said, id=memory_id, type=kind, **fields)
     where = parse_scope(opening.scope or "")
     stored: list[str] = []
@@ -222,21 +223,32 @@ BAD_ROWS_SHOWN = 100
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @STORE
-@click.option("--format", type=click.Choice(["jsonl"]), default="jsonl", expose_value=False, help="Of PATH.")
-@click.option("--scope", metavar="SCOPE", help=f"Scope of rows that do not say theirs: {SYNTAX}")
-@click.option("--skip-bad", is_flag=True, help="Leave out bad rows and list them, instead of stopping at the first.")
+@click.option("--format", "format_", metavar="FORMAT", help="Of PATH. Default: found out by its content.")
+@click.option("--scope", metavar="SCOPE", help=f"Scope of entries that do not say theirs: {SYNTAX}")
+@click.option("--dry-run", is_flag=True, help="Only show what would be stored.")
+@click.option("--skip-bad", is_flag=True, help="Leave out bad rows of jsonl and list them, instead of stopping.")
+@click.option("--forget-gone", is_flag=True, help="Forget notes that are no longer in the folder PATH.")
 @opened
-def import_(opening: Opening, path: Path, skip_bad: bool) -> None:
-    """Put the memories in PATH into STORE.
+def import_(opening: Opening, path: Path, dry_run: bool, **how: Any) -> None:
+    """Put what is in PATH, a file, folder or zip, into STORE.
 
     STORE is a directory, made if absent.
 
-    The whole file is read before anything is stored: a bad row leaves STORE
-    as it was, unless --skip-bad leaves the row out. Memories whose expires_at
-    has passed are left out.
+    \b
+    FORMAT is one of:
+      chatgpt, claude     conversations.json, or the zip that you were sent
+      slack               the folder or zip of an export
+      discord             JSON of DiscordChatExporter
+      whatsapp            the text (or zip) of "Export chat"
+      mem0                JSON of what its get_all returns
+      markdown            a folder of notes: Obsidian, basic-memory
+      mbox                e-mails
+      csv                 a table; the first row names the columns
+      jsonl               as `recall export` writes it
 
-    An import that was interrupted continues when it is run again: a row that is in the store already is left alone,
-    one that has changed replaces what was there.
+    Times, roles and threads are kept. Entries that cannot be read are listed and left out. An import that was
+    interrupted continues when it is run again: an entry that is in the store already is left alone, one that has
+    changed replaces what was there. Memories whose expires_at has passed are left out.
 
     \b
     jsonl: one JSON object per line. Only "text" is required:
@@ -248,73 +260,76 @@ def import_(opening: Opening, path: Path, skip_bad: bool) -> None:
     type is fact, preference, event, skill, chunk, observation or summary.
     role is user, assistant, system or tool; left out, it is that of an actor
     called "User", "AI" or the like.
-    An unknown key is an error: other data belongs into metadata.
+    An unknown key is an error: other data belongs into metadata. A bad row
+    leaves STORE as it was, unless --skip-bad leaves the row out.
 
     A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
     the old one stays: give an id to rows that change.
     """
-    if path.is_dir():
-        raise InvalidArgument(f"{path} is a directory. Give the JSON Lines file itself.")
-    default = parse_scope(opening.scope or "")
-    if not skip_bad:
-        _check(path, default)
-    _import(path, opening, default, skip_bad=skip_bad)
+    _import(path, opening, dry_run, {"format": how.pop("format_"), **how})
 
 
-def _import(path: Path, opening: Opening, default: Scope, *, skip_bad: bool) -> None:
-    from recall_integrations.console.importing import Importer, ImportReport
+def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) -> None:
+    from recall_integrations.store.importing import Importer
 
-    report = ImportReport()
-    with nothing_left(opening.place, lambda: report.rows), opening.made() as target:
-        importer = Importer(target)
-        report = importer.report
-        try:
-            with _advancing("Importing", path) as advance:
-                importer.jsonl(path, default, skip_bad=skip_bad, advance=advance)
-        except (RecallError, KeyboardInterrupt):
-            if report.rows:
-                click.echo(_counts(report) + ". Run the command again to continue.", err=True)
-            raise
-    _show_import(report)
-
-
-def _check(path: Path, default: Scope) -> None:
-    """Read the whole file before a store is made or changed."""
-    from recall_integrations.console.importing import Importer
-
-    with _advancing("Reading", path) as advance:
-        try:
-            Importer(None).check(path, default, advance)
-        except InvalidMemory as e:
-            raise InvalidMemory(f"{e} Nothing was stored. --skip-bad leaves such rows out and lists them.") from e
-
-
-@contextmanager
-def _advancing(what: str, path: Path) -> Iterator[Callable[[int], None]]:
-    """Show how much of a file is done; yield a function to call with the bytes done since."""
-    with deferred_interrupt() as check, progress(what, path.stat().st_size) as shown:
+    scope, zone = parse_scope(opening.scope or ""), ZoneInfo(opening.config.timezone)
+    importer = Importer(None)
+    with ExitStack() as stack:
+        if dry_run:
+            there = is_store(opening.place)
+            importer = Importer(stack.enter_context(opening.store()) if there else None, dry_run=True)
+        else:
+            stack.enter_context(nothing_left(opening.place, lambda: importer.report.rows))
+            importer = Importer(stack.enter_context(opening.made()))
+        check, shown = stack.enter_context(deferred_interrupt()), stack.enter_context(progress("Importing", None))
 
         def advance(done: int) -> None:
             shown(done)
             check()
 
-        yield advance
+        try:
+            importer.read(path, scope, zone=zone, advance=advance, **how)
+        except (RecallError, KeyboardInterrupt):
+            if importer.report.rows and not dry_run:
+                click.echo(_counts(importer.report) + ". Run the command again to continue.", err=True)
+            raise
+    _show_import(importer.report, dry_run)
 
 
-def _show_import(report: ImportReport) -> None:
+def _show_import(report: ImportReport, dry_run: bool) -> None:
     for bad in report.bad[:BAD_ROWS_SHOWN]:
-        click.echo(f"Skipped line {bad.line}: {line(bad.problem)}", err=True)
+        click.echo(f"Skipped {line(bad.where)}: {line(bad.problem)}", err=True)
     if len(report.bad) > BAD_ROWS_SHOWN:
-        click.echo(f"Skipped {number_of(len(report.bad) - BAD_ROWS_SHOWN, 'more line')}.", err=True)
+        click.echo(f"Skipped {len(report.bad) - BAD_ROWS_SHOWN:,} more.", err=True)
+    if report.others:
+        names = ", ".join(report.others[:3]) + (", …" if len(report.others) > 3 else "")
+        click.echo(line(f"In no known format: {number_of(len(report.others), 'file')} ({names})"), err=True)
     click.echo(f"{_counts(report)}.")
+    if not dry_run:
+        return
+    for name, counts in (("format", report.formats), ("role", report.roles)):
+        if counts:
+            click.echo(f"{name:8} {', '.join(f'{count:,} {key}' for key, count in counts.most_common())}")
+    click.echo(f"threads  {len(report.threads):,}")
+    if report.first is not None and report.last is not None:
+        click.echo(f"times    {report.first:%Y-%m-%d} to {report.last:%Y-%m-%d}")
+    for memory in report.samples:
+        when = "" if memory.event_at is None else f"{memory.event_at:%Y-%m-%d} "
+        who = "" if memory.actor is None else f"{memory.actor}: "
+        click.echo("  " + line(f"{when}{who}{memory.text}")[:CHARS])
+    click.echo("Nothing was stored.")
 
 
 def _counts(report: ImportReport) -> str:
     words = [f"{report.new:,} new", f"{report.replaced:,} replaced", f"{report.unchanged:,} unchanged"]
-    if report.ended:
-        words.append(f"{report.ended:,} left out that have come to their end")
-    if report.bad:
-        words.append(f"{len(report.bad):,} skipped")
+    for count, said in (
+        (report.forgotten, "forgotten"),
+        (report.ended, "left out that have come to their end"),
+        (report.empty, "left out without text"),
+        (report.repeated, "left out that came twice"),
+        (len(report.bad), "skipped"),
+    ):
+        words += [f"{count:,} {said}"] if count else []
     scopes = [scope_text(s) for s in report.scopes]
     where = f" in {scopes[0]}" if len(scopes) == 1 else f" in {number_of(len(scopes), 'scope')}" if scopes else ""
     return f"Memories: {', '.join(words)}{where}"

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -185,13 +185,13 @@ def _condition(text: str) -> tuple[str, Any]:
     return key, found if isinstance(found, str | int | float | bool) else value
 
 
-def moment(text: str | None, option: str = "--now", also: str = "") -> datetime | None:
-    """Parse the value of `--now`, or of another option; return `None` where it is not given."""
+def moment(text: str | None, option: str = "--now", also: str = "", zone: tzinfo | None = None) -> datetime | None:
+    """Parse the value of `--now`, or of another option, in `zone` where it names none; `None` where it is not given."""
     if text is None:
         return None
     from recall_integrations.types.messages import iso
 
-    found = iso(text)
+    found = iso(text, zone)
     if found is None or found.tzinfo is None:
         raise InvalidArgument(
             f"{option} {text!r} is not a time with an offset{also}. Write, for example, 2026-03-01T12:00:00+00:00."

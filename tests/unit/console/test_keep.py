@@ -51,7 +51,7 @@ def test_add_remembers_and_prints_the_id(tmp_path: Path, recall: Recall) -> None
     again = recall("add", path, "-", "--type", "preference", "--actor", "Priya", "--scope", "u1", "--on-duplicate",
                    "skip", input="I prefer tea")  # fmt: skip
     assert again.stdout == first.stdout
-    recall("add", path, "Gone soon", "--at", "2026-01-01T00:00:00Z", "--expires", "2999-01-01T00:00:00Z", "--id", "x")
+    recall("add", path, "Gone soon", "--at", "2026-01-01", "--expires", "2999-01-01T00:00:00Z", "--id", "x")
     with MemoryStore.open(path) as opened:
         assert opened.count(scope=Scope("u1")) == 1
         memory = opened.get("x")

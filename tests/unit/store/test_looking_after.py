@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, MemoryType, QueryOptimizer, Relation, Scope
-from recall_integrations.console.importing import Importer
 from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError
+from recall_integrations.store.importing import Importer
 from tests.quick import only
 from tests.rows import each_row
 
@@ -130,7 +130,7 @@ def test_what_is_exported_is_imported_as_the_same_memories(store: MemoryStore, t
     path = tmp_path / "all.jsonl"
     assert store.export(path) == 16
     with MemoryStore.open(tmp_path / "copy") as copy:
-        Importer(copy).jsonl(path, Scope())
+        Importer(copy).read(path, Scope())
         assert dict(copy.scopes()) == dict(store.scopes())
         for scope, _ in store.scopes():
             assert list(copy.iterate(scope=scope)) == list(store.iterate(scope=scope))

@@ -10,11 +10,11 @@ import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Scope, errors
 from recall_integrations.adapters.rows import memory_data
-from recall_integrations.console.importing import Importer
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.user import implicit_user
+from recall_integrations.store.importing import Importer
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from tests.columns import ColumnsBuilder, TextRow
 from tests.rows import each_row
@@ -134,9 +134,9 @@ def test_roles_are_exported_and_imported(tmp_path: Path) -> None:
     path.write_text("\n".join(json.dumps({k: v for k, v in memory_data(m).items() if v is not None}) for m in SAID))
     with MemoryStore.open() as store:
         importer = Importer(store)
-        importer.jsonl(path, Scope())
+        importer.read(path, Scope())
         assert [store.get(m.id or "").role for m in SAID] == ROLES  # type: ignore[union-attr]
-        importer.jsonl(path, Scope())
+        importer.read(path, Scope())
         assert (importer.report.new, importer.report.unchanged) == (len(SAID), len(SAID))
 
 
