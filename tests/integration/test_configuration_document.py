@@ -73,3 +73,15 @@ def test_what_must_be_named_is_named() -> None:
         assert f"{name.rpartition('.')[2]}`" in PAGE
     for name in OTHERS:
         assert f"`{name}`" in PAGE or "tests" in OTHERS[name]
+
+
+@pytest.mark.usefixtures("shipped_budgets")
+def test_the_ten_settings_that_matter_have_the_defaults_of_the_package() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*?) \|", (DOCS / "which-settings.md").read_text(encoding="utf-8"), re.M)
+    assert len(rows) == 10
+    for path, said in rows:
+        value: Any = RecallConfig()
+        for part in path.split("."):
+            value = getattr(value, part)
+        shown = value[0] if isinstance(value, tuple) else value
+        assert said == (f"{shown:,g}" if isinstance(shown, (int, float)) else f"`{shown}`"), path
