@@ -13,7 +13,7 @@ BUDGET = {
     "README.md": 1_150,
     "agents.md": 1_250,
     "architecture.md": 1_400,
-    "benchmarks.md": 9_200,
+    "benchmarks.md": 7_300,
     "caching.md": 1_150,
     "chroma-server.md": 1_350,
     "client.md": 700,
