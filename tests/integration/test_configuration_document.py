@@ -1,4 +1,4 @@
-"""docs/configuration.md: examples print what stands below them, files are right, tables are whole."""
+"""docs/configuration.md: examples print what stands below them, files are right; the table of settings is whole."""
 
 from __future__ import annotations
 
@@ -55,8 +55,11 @@ def test_the_files_are_right(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("shipped_budgets")
 def test_the_table_of_settings_is_the_one_that_there_is() -> None:
-    shown = PAGE.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
-    assert shown.strip() == table().strip(), "Run: python -m recall_integrations.config.schema docs/configuration.md"
+    page = (DOCS / "reference" / "settings.md").read_text(encoding="utf-8")
+    shown = page.partition("<!-- settings -->\n")[2].partition("<!-- /settings -->")[0]
+    assert shown.strip() == table().strip(), (
+        "Run: python -m recall_integrations.config.schema docs/reference/settings.md"
+    )
 
 
 def test_what_must_be_named_is_named() -> None:
@@ -70,3 +73,15 @@ def test_what_must_be_named_is_named() -> None:
         assert f"{name.rpartition('.')[2]}`" in PAGE
     for name in OTHERS:
         assert f"`{name}`" in PAGE or "tests" in OTHERS[name]
+
+
+@pytest.mark.usefixtures("shipped_budgets")
+def test_the_ten_settings_that_matter_have_the_defaults_of_the_package() -> None:
+    rows = re.findall(r"^\| `([\w.]+)` \| (.*?) \|", (DOCS / "which-settings.md").read_text(encoding="utf-8"), re.M)
+    assert len(rows) == 10
+    for path, said in rows:
+        value: Any = RecallConfig()
+        for part in path.split("."):
+            value = getattr(value, part)
+        shown = value[0] if isinstance(value, tuple) else value
+        assert said == (f"{shown:,g}" if isinstance(shown, (int, float)) else f"`{shown}`"), path

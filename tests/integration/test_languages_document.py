@@ -49,10 +49,10 @@ def test_a_row_says_what_is_read(code: str) -> None:
 
 
 def test_what_the_bundled_vectors_are_worth() -> None:
-    names = {"English": "en", **{name_of(code): code for code in READ}, "Romanian": "ro", "Swedish": "sv"}
+    names = {"English": "en", **{name_of(code): code for code in READ}}
     table = PAGE.split("| mean reciprocal rank")[1].split("\n\n")[0]
     rows = re.findall(r"^\| (\w+) \| (\.\d+) → (\d)", table, re.MULTILINE)
-    assert len(rows) == 10
+    assert len(rows) == 4
     for name, reached, worth in rows:
         assert f"{probe.mean_reciprocal_rank(bundled(), names[name]):.3f}".lstrip("0") == reached
         assert probe.bundled_worth(names[name]) == float(worth)

@@ -34,7 +34,7 @@ def _entry(name: str, said: Mapping[str, Any]) -> Feature:
 
 
 # How each feature counts. The order is that of columns, of sums (floating point: another order gives other last
-# digits), and of the table in docs/ranking.md.
+# digits), and of docs/reference/ranking-features.md.
 TABLE = Path(__file__).with_name("features.json")
 FEATURES = FeatureSet(_entry(name, said) for name, said in json.loads(TABLE.read_text(encoding="utf-8")).items())
 _UNMADE: Values = np.empty(0, dtype=np.float32)  # of a feature that nobody has asked for yet

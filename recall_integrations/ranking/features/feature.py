@@ -44,7 +44,7 @@ class Feature:
 
     Args:
         name: of the column and of the contribution.
-        formula: what it is, in symbols and words; in the table of docs/ranking.md.
+        formula: what it is, in symbols and words; in docs/reference/ranking-features.md.
         of: computes it for the candidates; `None` = there is nothing to compute it from.
         group: evidence that says much the same; `recall bench` leaves groups out.
         weight: gate (`kind.GATES`) → weight in the fixed sum; empty = it has none.

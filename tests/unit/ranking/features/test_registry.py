@@ -92,7 +92,7 @@ def test_whatever_lists_features_lists_it() -> None:
 
 
 def test_every_entry_is_documented() -> None:
-    page = (HERE / "docs" / "ranking.md").read_text(encoding="utf-8")
+    page = (HERE / "docs" / "reference" / "ranking-features.md").read_text(encoding="utf-8")
     assert [f.name for f in FEATURES if f"| `{f.name}` | {f.formula} |" not in page] == []
 
 
