@@ -82,6 +82,8 @@ class Context:
     names: Collection[str]  # lower-cased names that the store knows
     measures: bool  # the text speaks of temperatures, scores and the like, where "the nineties" are no years
     span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
+    low: str = ""  # of a text that tells, all of it in lower case
+    told = False  # whether the text tells what happens, and does not ask
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
@@ -281,25 +283,26 @@ class Grammar:
 
     def need(self, pattern: str) -> frozenset[str]:
         """Return symbols of which every match of a pattern has one: the fewest; none if there may be no such."""
-        found: list[frozenset[str]] = []
-        group, depth, looks = frozenset[str](), 0, False
-        for piece in _pieces(pattern):
+        return self._need(_pieces(pattern))
+
+    def _need(self, pieces: Iterator[re.Match[str]]) -> frozenset[str]:
+        """Read on to the bracket that closes, or to the end."""
+        options: list[list[frozenset[str]]] = [[]]
+        for piece in pieces:
             op = piece["op"] or ""
             if op.startswith("("):
-                group, depth = (group if depth else frozenset()), depth + 1
-                looks = op != "(" if depth == 1 else looks
+                inner = self._need(pieces)
+                options[-1].append(inner if op == "(" else frozenset())
             elif op == ")":
-                depth -= 1
-                found += [] if depth else [frozenset() if looks else group]
+                break
+            elif op == "|":
+                options.append([])
+            elif op == "?" or op.startswith("{0"):
+                options[-1][-1] = frozenset()
             elif not op:
-                symbols = self._members(piece["word"], piece["cls"])
-                group |= symbols
-                found += [] if depth else [symbols]
-            elif not depth and op == "|":
-                return frozenset()
-            elif not depth and (op == "?" or op.startswith("{0")):
-                found[-1] = frozenset()
-        return min(filter(None, found), key=len, default=frozenset())
+                options[-1].append(self._members(piece["word"], piece["cls"]))
+        fewest = [min(filter(None, option), key=len, default=frozenset[str]()) for option in options]
+        return frozenset[str]().union(*fewest) if all(fewest) else frozenset()
 
     def _members(self, word: str | None, name: str | None) -> frozenset[str]:
         """Return the symbols that a word or a class of a pattern stands for."""

@@ -164,8 +164,8 @@ def _day_or_nothing(year: int, month: int, number: int) -> Built:
 
 def _short_year_date(hit: RuleMatch) -> Built:
     token = hit.part("n")
-    if not token.spelled and token.end - token.start != 2:
-        return None
+    if token.value < 10 if token.spelled else token.end - token.start != 2:
+        return None  # "on 31 January, two of us"
     return _day_or_nothing(full_year(token.value, hit.ctx.now), hit.lex("MONTH", "m"), hit.value("d"))
 
 
@@ -243,7 +243,7 @@ def quarter_cycle(months: int, which: int) -> Built:
 
 def season_cycle(first: int) -> Period:
     """Return every such season of the northern hemisphere: three whole months, winter from December of its year."""
-    return Period("span", cycle=yearly(lambda year: months_from(year, first, 3)))
+    return Period("season", cycle=yearly(lambda year: months_from(year, first, 3)))
 
 
 def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
@@ -363,6 +363,8 @@ def _month(hit: RuleMatch) -> Built:
 
 def _bare_month(hit: RuleMatch) -> Built:
     """Read a month alone. "May" and "march" are words as well, and months only beside the right words."""
+    if hit.beside(-1).word == "of" and hit.beside(-2).symbol == "v":
+        return None  # the 32nd of May
     if hit.word("m") in ("may", "march"):
         before, cue = hit.beside(-1), hit.beside(-1).word
         if before.symbol == "," and (hit.beside(0).symbol == "∅" or hit.content()):

@@ -22,7 +22,7 @@ from recall_integrations.query.temporal.calendar import (
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, every, mapped, one
 from recall_integrations.query.temporal.rules_dates import month_cycle, named_cycle, quarter_cycle, year_period
-from recall_integrations.query.temporal.rules_relative import unit_from_today
+from recall_integrations.query.temporal.rules_relative import lies_back, unit_from_today
 from recall_integrations.query.temporal.tokens import year_part
 
 _EARLY, _MID, _LATE = "early", "mid", "late"
@@ -75,12 +75,16 @@ def _part(hit: RuleMatch) -> Built:
         return None
     by_word = ctx.text[token.start : token.end].lower().endswith("year")
     halves = period.unit == "year" and by_word and not (hit.says("of") and word != "middle")
+    unit = "span" if ctx.told else "relative year" if halves else period.unit  # what is told has thirds
 
     def change(whole: Interval) -> Interval:
-        found = part_of(whole, "relative year" if halves else period.unit, which)
+        found = part_of(whole, unit, which)
         if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
             return Interval(found.start, found.end)
         running = whole.start <= hit.today < whole.end
+        if ctx.told and running and word in ("earlier", "later"):
+            today = hit.today
+            return Interval(whole.start, today + DAY) if word == "earlier" else Interval(today, whole.end)
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
             return Interval(found.start, end if end > found.start else found.start + DAY)
@@ -313,6 +317,8 @@ def bare_unit(hit: RuleMatch) -> Built:
     """Read "the week", "for the month": the present one; early in the week "the weekend" is the one just past."""
     unit = hit.lex("UNIT", "u", "u2")
     past = unit == "weekend" and hit.today.weekday() < 3 and not hit.here.plans
+    if hit.ctx.told:
+        past = lies_back(hit, unit)
     return unit_from_today(hit.ctx, unit, -1 if past else 0)
 
 

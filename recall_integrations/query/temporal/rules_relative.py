@@ -18,6 +18,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_of,
     unit_shifted,
     week_of,
+    weekly,
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
@@ -123,6 +124,8 @@ def _offset(hit: RuleMatch) -> Built:
     sign = -1 if hit.token("ago") else 1
     if hit.tokens[0].word == "in" and hit.here.tense == PAST:
         return None  # "what did I learn in two weeks" says how long it took
+    if ctx.told:
+        return _told_offset(hit, length, sign)
     if length.unit in CALENDAR_ONLY:
         return unit_from_today(ctx, length.unit, sign * length.count)
     if length.unit == "workday":
@@ -135,6 +138,40 @@ def _offset(hit: RuleMatch) -> Built:
         slack = timedelta(minutes=30) if length.seconds >= 3600 else timedelta(minutes=5)
         return one("F", "time", Interval(moment - slack, min(moment + slack, ctx.local)))
     return one("F", "day", one_day(shift(ctx.today, length, sign)))
+
+
+_VAGUE = {"few": (2, 5), "several": (3, 7)}  # at least and at most
+
+
+def _told_offset(hit: RuleMatch, length: Duration, sign: int) -> Built:
+    """Read "two weeks ago" as wide as it is said: a week around that day; of months and years whole ones."""
+    ctx, token = hit.ctx, hit.part("u")
+    if hit.says("later", "earlier", "hence", "beforehand") or (hit.says("back") and hit.beside(0).symbol not in ".,!∅"):
+        return None  # "three days later he came": not from now
+    if length.seconds:
+        return that_day(ctx.today) if sign < 0 and length.seconds < 6 * 3600 else None
+    said = ctx.text[token.start : token.end].lower()
+    least, most = next((counts for word, counts in _VAGUE.items() if word in said), (1, 1))
+    near, far = (length, length) if least == most else (duration(n, length.unit) for n in (least, most))
+    if length.unit in CALENDAR_ONLY and length.unit != "decade":
+        return unit_from_today(ctx, length.unit, sign * length.count)
+    first, last = sorted(shift(ctx.today, one, sign) for one in (near, far))
+    if length.unit == "decade":
+        first, last = shift(first, duration(2, "year"), -1), shift(last, duration(2, "year"))
+    unit = "month" if length.months % 12 or length.unit == "month" else "year" if length.months else "day"
+    slack = duration(0, unit)
+    if length.months and length.unit == "month" and length.months != length.count:  # half a year: the months around it
+        slack = duration(1, "month")
+    elif length.unit in ("week", "fortnight") or (length.days > 1 and length.unit == "month"):
+        slack = duration(3, "day")
+    first, last = shift(first, slack, -1), shift(last, slack)
+    whole = Interval(unit_of(first, unit, 0).start, unit_of(last, unit, 0).end)
+    return one("F", unit if slack == duration(0, "day") else "span", whole)
+
+
+def lies_back(hit: RuleMatch, unit: str) -> bool:
+    """Say whether a text tells of "this weekend" as one that is over: "this weekend was great", said on a Tuesday."""
+    return unit == "weekend" and hit.here.tense == PAST and hit.today.weekday() < 5
 
 
 def _between_counts(hit: RuleMatch) -> Built:
@@ -198,6 +235,9 @@ def _day_of_week(ctx: Context, weekday: int, weeks: int) -> datetime:
 
 def _relative_weekday(hit: RuleMatch) -> Built:
     weekday, today, word = hit.lex("WD", "w"), hit.today, hit.word("r")
+    if hit.ctx.told and (word == "this" or hit.lex("REL", "r") < 0):
+        cycle, back = weekly(weekday), word != "this" or hit.here.tense == PAST
+        return one("D", "day", cycle.last(today, strict=word != "this") if back else cycle.next(today))
     if hit.lex("REL", "r") < 0:
         back = _back(today, weekday)
         return that_day(today - (8 if back == 1 and word == "last" else back) * DAY)  # the day before is yesterday
@@ -318,7 +358,7 @@ def _relative_unit(hit: RuleMatch) -> Built:
             return None
     if word == "past" and hit.beside(-1).word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
-    return unit_from_today(ctx, unit, sign)
+    return unit_from_today(ctx, unit, -1 if ctx.told and not sign and lies_back(hit, unit) else sign)
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
@@ -343,6 +383,9 @@ def _relative_cycle(hit: RuleMatch) -> Built:
     cycle = period.cycle
     if cycle is None or cycle.is_weekly or cycle.is_monthly:
         return None
+    running = cycle.last(hit.today) if sign == 0 and hit.token("s") else None
+    if running and (running.end > hit.today or (hit.ctx.told and hit.here.tense == PAST)):
+        return one(symbol, period.unit, running)  # "this winter", said in January
     if sign < 0:
         return one(symbol, period.unit, _before(period, hit.today))
     return one(symbol, period.unit, cycle.next(hit.today, strict=True) if sign else cycle.at(hit.today.year))
