@@ -58,9 +58,9 @@ _ORDINARY = frozenset({"epiphany", "ascension"})  # as words, and holidays only 
 
 # Rules for what a question asks and no text tells: a run of time, a part of a day or of what is on, a number alone.
 _ASKED = frozenset(
-    "relative_count small_unit within_the_hour relative_length more_than_ago within unit_to_date same_unit "
-    "last_weekdays weekday_list bare_quarter numbered_week year_numbered_week week_of_number rest_of close_of "
-    "unit_of_part unit_of_day unit_of_bare_part numeric_alone numeric_dashed day_of_month_number year_at_the_end "
+    "relative_count small_unit relative_length more_than_ago within unit_to_date same_unit "
+    "last_weekdays weekday_list bare_quarter numbered_week week_of_number rest_of close_of "
+    "unit_of_part unit_of_day numeric_alone numeric_dashed day_of_month_number year_at_the_end "
     "year_alone year_as_adjective month_day_short_year decade_behind_preposition decade_of_part "
     "decade_of_part_hyphen decade_words century".split()
 )

@@ -11,7 +11,7 @@ Patterns are regular expressions over tokens:
 |---|---|
 | `last` | that word |
 | `UNIT` | a word of that class of the lexicon, or a token of that shape (`SHAPES`) |
-| `n:NUM` | the same, and the builder sees it as `n` |
+| `n:NUM` | the same, and the builder sees it as `n`; several parts may have one name, if a match has one of them |
 | `( | )`, `?`, `{0,2}`, `(?=…)`, `(?!…)`, `(?<=…)`, `^`, `$` | as in any regular expression |
 
 Most patterns hold a class without which they cannot match: `NUM COUNTED` needs a number. So one look-up for each
@@ -55,6 +55,7 @@ _PIECE = regex(
     r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
 )
 _NEAR = ("day", "time", "week", "weekend")
+_AGAIN = "_"  # behind a name that a pattern has already
 _FIRST_WORD_SYMBOL = 0x4E00
 
 
@@ -161,14 +162,19 @@ class RuleMatch:
 
     def token(self, name: str) -> DateToken | None:
         """Return the first token of a named part; `None` if the part is not there."""
-        if name not in self._match.re.groupindex:
-            return None
-        at = self._match.start(name)
-        return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
+        index = self._match.re.groupindex
+        while name in index:
+            at = self._match.start(name)
+            if at >= 0 and self._match.end(name) > at:
+                return self._tokens[at]
+            name += _AGAIN
+        return None
 
     def part(self, name: str) -> DateToken:
         """Return the first token of a named part that every match has."""
-        return self._tokens[self._match.start(name)]
+        found = self.token(name)
+        assert found is not None
+        return found
 
     def value(self, *names: str) -> Any:
         """Return the value of the named part that is there; `None` if none is."""
@@ -341,7 +347,13 @@ class Grammar:
     def _compiled(self, pattern: str) -> str:
         """Return a pattern as a regular expression over symbols."""
         out: list[str] = []
+        named = set[str]()
         for piece in _pieces(pattern):
+            name = piece["name"]
+            while name in named:
+                name += _AGAIN
+            if name:
+                named.add(name)
             if piece["word"]:
                 text = self._symbol(piece["word"])
             elif piece["cls"]:
@@ -350,11 +362,11 @@ class Grammar:
                     raise LookupError(f"unknown token class {piece['cls']}")
                 text = f"[{re.escape(''.join(sorted(members)))}]"
             elif piece["op"] == "(":
-                out.append(f"(?P<{piece['name']}>" if piece["name"] else "(?:")
+                out.append(f"(?P<{name}>" if name else "(?:")
                 continue
             else:
                 text = piece["op"]
-            out.append(f"(?P<{piece['name']}>{text})" if piece["name"] else text)
+            out.append(f"(?P<{name}>{text})" if name else text)
         return "".join(out)
 
 

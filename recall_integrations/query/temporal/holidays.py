@@ -95,8 +95,8 @@ def _built(date: Callable[[int], datetime], days: int = 1, capital: bool = False
 
 
 JULY_FOURTH = (
-    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
-         lambda h: _built(day_of("07-04"))(h) if h.value("o", "o2") == 4 else None, 0.9, "the 4th of July"),
+    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
+         lambda h: _built(day_of("07-04"))(h) if h.value("o") == 4 else None, 0.9, "the 4th of July"),
 )  # fmt: skip
 
 

@@ -188,8 +188,8 @@ def _yearly_day(month: int, number: int) -> Built:
 
 def _dashed_days(hit: RuleMatch) -> Built:
     """Read "May 3-7": a run of days that the tokenizer read as one number pair."""
-    first, last = hit.pair("r", "r2") or (0, 0)
-    month = hit.lex("MONTH", "m", "m2")
+    first, last = hit.pair("r") or (0, 0)
+    month = hit.lex("MONTH", "m")
     return _run(hit.value("y"), _days_between(month, first, month, last)) if first < last else None
 
 
@@ -199,10 +199,10 @@ def _run(year: int | None, build: Callable[[int], Interval]) -> Built:
 
 def _day_to_day(hit: RuleMatch) -> Built:
     """Read "Apr 22-Apr 25": the second month keeps the first number from being read with it."""
-    if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2", "m3", "m4")):
+    if any(hit.word(name) in ("may", "march", "mar") and not hit.capital(name) for name in ("m", "m2")):
         return None
-    month, month2 = hit.lex("MONTH", "m", "m3"), hit.lex("MONTH", "m2", "m4")
-    return _run(None, _days_between(month, hit.value("d", "d3"), month2, hit.value("d2", "d4")))
+    month, month2 = hit.lex("MONTH", "m"), hit.lex("MONTH", "m2")
+    return _run(None, _days_between(month, hit.value("d"), month2, hit.value("d2")))
 
 
 def _days_between(month: int, number: int, month2: int, number2: int) -> Callable[[int], Interval]:
@@ -251,6 +251,9 @@ def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
     token = hit.token("c")
     if token is not None:
         return token.symbol, token.value
+    if hit.token("q"):
+        months, which = hit.value("q")
+        return "Q", Period("quarter", cycle=yearly(lambda year: year_part(year, months, which)))
     return ("S", season_cycle(hit.lex("SEASON", "s"))) if hit.token("s") else ("N", month_cycle(hit.lex("MONTH", "m")))
 
 
@@ -342,7 +345,7 @@ def year_period(year: int) -> Period:
 
 
 def _year(hit: RuleMatch) -> Built:
-    return "Y", year_period(hit.value("y", "y2"))
+    return "Y", year_period(hit.value("y"))
 
 
 def _likely_year(hit: RuleMatch) -> Built:
@@ -420,9 +423,9 @@ _SEASON_CUES = "(in|during|since|until|before|after|from|to|throughout|over|earl
 _DAY_CUES = "(on|by|since|until|till|from|before|after|between|starting|due|around)"
 
 DATES = (
-    Rule("day_to_day", "(m:MONTH d:DAY DASH m2:MONTH d2:DAY|d3:DAY m3:MONTH DASH d4:DAY m4:MONTH)(?!COMMA? (of|in)? "
+    Rule("day_to_day", "(m:MONTH d:DAY DASH m2:MONTH d2:DAY|d:DAY m:MONTH DASH d2:DAY m2:MONTH)(?!COMMA? (of|in)? "
          "(the year)? (NUM|YR|SLASH))", _day_to_day, 0.93, "Apr 22-Apr 25"),
-    Rule("days_of_month_dashed", "(m:MONTH DOT? r:MDX|r2:MDX (of|in|SEP)? m2:MONTH) (COMMA? (of|in)? y:YR)?",
+    Rule("days_of_month_dashed", "(m:MONTH DOT? r:MDX|r:MDX (of|in|SEP)? m:MONTH) (COMMA? (of|in)? y:YR)?",
          _dashed_days, 0.95, "May 3-7, 2025"),
     Rule("year_month_day", "y:YEAR SEP? m:MONTH SEP? d:DAY(?!COMMA? (of|in)? YR)", _full_date, 0.95, "2021/Nov/17"),
     Rule("month_year_day", "m:MONTH (DASH|SLASH) y:YEAR (DASH|SLASH) d:DAYNUM", _full_date, 0.95, "November-2021-17"),
@@ -498,7 +501,7 @@ DATES = (
          _year, 0.85, "2019 and later"),
     Rule("year_pair_list", "(?<=Y(and|or|TO)) y:YEAR", _year, 0.85, "between 2015 and 2019"),
     Rule("year_in_list", "(?<=Y COMMA) y:YEAR(?!(X|COUNTED))", _year, 0.85, "in 2017, 2018 and 2019"),
-    Rule("year_list_end", "((?<=Y(and|or)) y:YEAR|(?<=Y COMMA(and|or)) y2:YEAR)", _year, 0.85,
+    Rule("year_list_end", "((?<=Y(and|or)) y:YEAR|(?<=Y COMMA(and|or)) y:YEAR)", _year, 0.85,
          "in 2017, 2018 and 2019"),
     Rule("year_hyphen", "(?<=(early|late|mid)DASH) y:YEAR", _year, 0.9, "mid-2022"),
     Rule("year_as_adjective", "the y:YEAR(?=X)", _year, 0.7, "at the 2019 offsite", weak=True),
