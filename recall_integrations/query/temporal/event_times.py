@@ -51,7 +51,7 @@ _WEAK = frozenset(
 )
 _WEAKLY = "|".join(_WEAK)
 _PLACED = regex(
-    r"\b(?:last|this|next|past|coming|upcoming|on|by|in|of|since|until|till|from|during|around|for|over|early|late|mid"
+    r"\b(?:last|this|next|past|coming|upcoming|on|at|by|in|of|since|until|till|from|during|around|for|over|early|late|mid"
     rf"|\d\S*)[ -](?:[\w’']+ ){{0,3}}(?:{_WEAKLY})\b|\b(?:{_WEAKLY})\.?,? (?:\d|ago|back|before|after|from)"
 )
 _ORDINARY = frozenset({"epiphany", "ascension"})  # as words, and holidays only with a capital
@@ -80,7 +80,7 @@ _JOINS = regex(r"\s*(?:,|\(|on|the|of|at|in|-|–)?\s*(?:the )?")
 @functools.cache
 def _said() -> frozenset[str]:
     """Return the words one of which tells a time."""
-    days = holidays.needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+    days = _grammar().needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
     return frozenset({*"yesterday today tonight tomorrow ago".split(), *MONTH, *WEEKDAY, *days}) - _WEAK
 
 

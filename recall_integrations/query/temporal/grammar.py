@@ -287,17 +287,29 @@ class Grammar:
             found |= self._waiting.get(symbol, 0)
         return found
 
-    def need(self, pattern: str) -> frozenset[str]:
-        """Return symbols of which every match of a pattern has one: the fewest; none if there may be no such."""
-        return self._need(_pieces(pattern))
+    def need(self, pattern: str, cost: Callable[[frozenset[str]], Any] = len) -> frozenset[str]:
+        """Return symbols of which every match of a pattern has one, the cheapest; none if there may be no such."""
+        return self._need(_pieces(pattern), cost)
 
-    def _need(self, pieces: Iterator[re.Match[str]]) -> frozenset[str]:
+    def needed_words(self, patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
+        """Return a word of each way to say a pattern without a known word, the longest: none goes without it."""
+
+        def words(group: frozenset[str]) -> list[str]:
+            said, places = list(self.vocabulary), (ord(symbol) - _FIRST_WORD_SYMBOL for symbol in group)
+            return [max(said[at].split("'"), key=len) if at >= 0 else "" for at in places]
+
+        def cost(group: frozenset[str]) -> tuple[bool, int]:
+            return not known.issuperset(words(group)), -max(map(len, words(group)))
+
+        return frozenset(word for pattern in patterns for word in words(self.need(pattern, cost))) - known - {""}
+
+    def _need(self, pieces: Iterator[re.Match[str]], cost: Callable[[frozenset[str]], Any]) -> frozenset[str]:
         """Read on to the bracket that closes, or to the end."""
         options: list[list[frozenset[str]]] = [[]]
         for piece in pieces:
             op = piece["op"] or ""
             if op.startswith("("):
-                inner = self._need(pieces)
+                inner = self._need(pieces, cost)
                 options[-1].append(inner if op == "(" else frozenset())
             elif op == ")":
                 break
@@ -307,8 +319,8 @@ class Grammar:
                 options[-1][-1] = frozenset()
             elif not op:
                 options[-1].append(self._members(piece["word"], piece["cls"]))
-        fewest = [min(filter(None, option), key=len, default=frozenset[str]()) for option in options]
-        return frozenset[str]().union(*fewest) if all(fewest) else frozenset()
+        found = [min(filter(None, option), key=cost, default=frozenset[str]()) for option in options]
+        return frozenset[str]().union(*found) if all(found) else frozenset()
 
     def _members(self, word: str | None, name: str | None) -> frozenset[str]:
         """Return the symbols that a word or a class of a pattern stands for."""

@@ -104,12 +104,8 @@ TRAPS = (
     Rule("numbered_thing", "(?<!week)(NUMBERED|no) (DOT|COLON|EQ)? (NUM(?!SEP? of? MONTH)|MD|MDX|N|D)", _junk, 1.0,
          "which service runs on port 2020"),
     Rule("counted_things", "NUM COUNTED", _junk, 1.0, "in 2000 words"),
-    Rule("currency_symbol", "DOLLAR MONTH", _junk, 1.0, "the $DEC farm"),
     Rule("modal_may", "(PRON may|m:may COMMA? (not|(or|and) (may|might)))", lambda h: None if h.capital("m") else _JUNK,
          1.0, "who may help in this"),
-    Rule("up_to_date", "up DASH? to DASH? date", _junk, 1.0, "is it up to date"),
-    Rule("greeting", "((happy|merry) H|H mubarak)", _junk, 1.0, "Merry Christmas"),
-    Rule("holiday_compound", "H COMPOUND", _junk, 1.0, "the easter egg in the app"),
     Rule("recurring", "(every|each|any|all|most|per|another) (other|single)? (WD|UNIT|MONTH|SEASON|POD|H)", _junk, 1.0,
          "what do I do every Monday"),
     Rule("recurring_part",
@@ -132,8 +128,8 @@ TRAPS = (
          "did we watch Monday Night Football"),
     Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _junk, 1.0,
          "when she was in her twenties"),
-    Rule("at_the_end_of_the_day", "at the end of the day", _junk, 1.0, "at the end of the day it works"),
-    Rule("march_of", "the march (of|for|on|to|in|from)", _junk, 1.0, "during the march of progress"),
+    Rule("saying", "(up DASH? to DASH? date|at the end of the day|the march (of|for|on|to|in|from)|(happy|merry) H|"
+         "H mubarak|H COMPOUND|DOLLAR MONTH)", _junk, 1.0, "is it up to date"),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------------------------- dates of the calendar
@@ -144,8 +140,19 @@ def verb_like(hit: RuleMatch) -> bool:
     return hit.word("m") in ("may", "march") and not hit.capital("m")
 
 
+def _written_year(hit: RuleMatch) -> int | None:
+    """Return the year `y`, or the one that the number `n` is short for: 98, and no "two" of "31 January, two of us"."""
+    token = hit.token("n")
+    if token is None:
+        year: int = hit.value("y")
+        return year
+    short = token.value >= 10 if token.spelled else token.end - token.start == 2
+    return full_year(token.value, hit.ctx.now) if short else None
+
+
 def _full_date(hit: RuleMatch) -> Built:
-    return _day_or_nothing(hit.value("y"), hit.lex("MONTH", "m"), hit.value("d"))
+    year = _written_year(hit)
+    return None if year is None else _day_or_nothing(year, hit.lex("MONTH", "m"), hit.value("d"))
 
 
 def _day_or_nothing(year: int, month: int, number: int) -> Built:
@@ -154,13 +161,6 @@ def _day_or_nothing(year: int, month: int, number: int) -> Built:
         return one("D", "day", day(year, month, number))
     except ValueError:
         return _JUNK
-
-
-def _short_year_date(hit: RuleMatch) -> Built:
-    token = hit.part("n")
-    if token.value < 10 if token.spelled else token.end - token.start != 2:
-        return None  # "on 31 January, two of us"
-    return _day_or_nothing(full_year(token.value, hit.ctx.now), hit.lex("MONTH", "m"), hit.value("d"))
 
 
 def _month_day(hit: RuleMatch) -> Built:
@@ -207,12 +207,8 @@ def _days_between(month: int, number: int, month2: int, number2: int) -> Callabl
 
 def _in_year(hit: RuleMatch) -> Built:
     """Read "March 2024", "Q3 of 2024", "2024, the third quarter", "the summer of 2022"."""
-    short, year = hit.token("n"), hit.value("y")
-    if short is not None:
-        if short.end - short.start != 2:
-            return None
-        year = full_year(short.value, hit.ctx.now)
-    if hit.tokens[0].symbol == "y" and verb_like(hit):
+    year = _written_year(hit)
+    if year is None or (hit.tokens[0].symbol == "y" and verb_like(hit)):
         return None
     symbol, period = named_cycle(hit)
     assert period.cycle is not None
@@ -252,10 +248,6 @@ def named_cycle(hit: RuleMatch) -> tuple[str, Period]:
     if hit.token("k"):
         return quarter_cycle(6 if hit.word("k") == "half" else 3, hit.value("o"))
     return ("S", season_cycle(hit.lex("SEASON", "s"))) if hit.token("s") else ("N", month_cycle(hit.lex("MONTH", "m")))
-
-
-def _quarter(hit: RuleMatch) -> Built:
-    return quarter_cycle(*hit.value("q"))
 
 
 def _century(hit: RuleMatch) -> Built:
@@ -336,23 +328,13 @@ def year_period(year: int) -> Period:
 
 
 def _year(hit: RuleMatch) -> Built:
-    return "Y", year_period(hit.value("y"))
+    year = _written_year(hit)
+    return None if year is None else ("Y", year_period(year))
 
 
 def _likely_year(hit: RuleMatch) -> Built:
     """Read a number at the end of a text as a year if it is a likely one; others may be a PIN."""
     return _year(hit) if hit.beside(-1).word.isalpha() and 1900 <= hit.value("y") <= hit.today.year + 5 else None
-
-
-def _short_year(hit: RuleMatch) -> Built:
-    token = hit.token("n")
-    if token is None:
-        return _year(hit)
-    return ("Y", year_period(full_year(token.value, hit.ctx.now))) if token.end - token.start == 2 else None
-
-
-def _month(hit: RuleMatch) -> Built:
-    return "N", month_cycle(hit.lex("MONTH", "m"))
 
 
 def _bare_month(hit: RuleMatch) -> Built:
@@ -367,7 +349,7 @@ def _bare_month(hit: RuleMatch) -> Built:
             return None
         if cue in ("this", "and", "or") and not hit.capital("m") and hit.content():
             return None
-    return _month(hit)
+    return named_cycle(hit)
 
 
 def _first_of_months(hit: RuleMatch) -> Built:
@@ -376,7 +358,7 @@ def _first_of_months(hit: RuleMatch) -> Built:
     dated = hit.beside(1).symbol == "N"  # "Jan and Feb 2020"
     if hit.beside(0).word == "and" and not dated and before != "between":
         return _bare_month(hit) if before in ("in", "during") else None
-    return _month(hit)
+    return named_cycle(hit)
 
 
 def _season(hit: RuleMatch) -> Built:
@@ -422,7 +404,7 @@ DATES = (
          "on July 13th, 2024"),
     Rule("short_year_date", "(m:MONTH the? d:ORD COMMA? n:SMALL(?!(UNIT|T|DASH|of))|m:MONTH d:DAYNUM COMMA n:SMALL(?!("
          "UNIT|T|DASH|of|X))|d:DAY (DASH|SLASH|of)? m:MONTH (DASH|SLASH|COMMA)? n:SMALL(?!(UNIT|T|of)))",
-         _short_year_date, 0.8, "on 14-Nov-23"),
+         _full_date, 0.8, "on 14-Nov-23"),
     Rule("in_year", "((m:MONTH DOT? SEP? (of|in)? (the? year)?|q:QX (COMMA|of|in|DASH)?|(k:quarter o:DAYNUM|the? o:ORD "
          "k:(quarter|half)|the? s:SEASON) (of|in|COMMA)?) y:YR|m:MONTH of n:SMALL|y:YR (COMMA|DASH)? (q:QX|the? o:ORD "
          "k:(quarter|half))|y:YEAR SEP? m:MONTH(?!SEP? (DAY|YEAR)))", _in_year, 0.95, "in March 2024"),
@@ -454,7 +436,7 @@ DATES = (
          _nth_of_month, 0.6, "on the 4th with Jim"),
     Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
     Rule("year_named", "the? ((calendar|fiscal|school|academic)? (year of?|years) y:YEAR|(calendar|fiscal|school|"
-         "academic) year (n:SMALL|y:YR))", _short_year, 0.9, "the calendar year 2011"),
+         "academic) year (n:SMALL|y:YR))", _year, 0.9, "the calendar year 2011"),
     Rule("year_before", "y:YEAR(?=(TO YEAR(?!DASH)|(COMMA|DASH)? week number? SMALL|TO (present|now|today|date)|"
          "(or|and) (later|greater|more|after|newer|above|onward|onwards|earlier|before|older|less|below)))", _year,
          0.85, "from 2015-2019"),
@@ -473,6 +455,6 @@ DATES = (
          _bare_month, 0.7, "the plans for June", weak=True),
     Rule("month_after_month", "(?<=N(TO|and|or|COMMA)) m:MONTH", _bare_month, 0.85, "from April to July"),
     Rule("month_after_months", "(?<=N(TO|and|or|COMMA)) m:MONTH", _bare_month, 0.85, "in March, April and May"),
-    Rule("month", "m:MONTH", lambda h: _month(h) if h.word("m") in CLEAR_MONTHS else None, 0.75,
+    Rule("month", "m:MONTH", lambda h: named_cycle(h) if h.word("m") in CLEAR_MONTHS else None, 0.75,
          "the September offsite", weak=True),
 )  # fmt: skip

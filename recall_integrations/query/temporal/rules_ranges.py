@@ -165,10 +165,10 @@ def _bounded_offset(hit: RuleMatch) -> Built:
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
-def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
-    """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
-    anchor = hit.placed()
-    if anchor is None:
+def _beside(hit: RuleMatch) -> Built:
+    """Read "the week before 9 June 2023" as the seven days up to it, "the 3 days before Christmas" as all of them."""
+    anchor, unit, length = hit.placed(), hit.word("k") or "span", hit.value("u") or duration(1, hit.word("k"))
+    if anchor is None or length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
         return None
     if hit.says("before", "preceding", "prior"):
         return fixed(shift(anchor.start, length, -1), anchor.start, unit)
@@ -200,21 +200,13 @@ def _starting(hit: RuleMatch) -> Built:
     return fixed(anchor.start, shift(anchor.start, hit.value("u"))) if anchor else None
 
 
-def _length_beside(hit: RuleMatch) -> Built:
-    """Read "the three days before Christmas": all of them."""
-    length: Duration = hit.value("u")
-    if length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
-        return None
-    return _beside(hit, length)
-
-
 NEIGHBOURS = (
     Rule("neighbour_weekend", "the? last? (weekend:weekend|w:WD) (before|after|preceding|following) the? p:P",
          _neighbour_weekend, 0.93, "the weekend before 9 June 2023"),
 )  # fmt: skip
 
 OFFSETS = (
-    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _length_beside,
+    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _beside,
          0.9, "the three days before Christmas"),
     Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
          _bounded_offset, 0.9, "less than 3 days after yesterday"),
@@ -226,7 +218,7 @@ OFFSETS = (
          "4 days after March 11th"),
     Rule("neighbour",
          "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
-         lambda h: _beside(h, duration(1, h.word("k")), h.word("k")), 0.93, "the week before 9 June 2023"),
+         _beside, 0.93, "the week before 9 June 2023"),
     Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))",
          lambda h: unit_from_today(h.ctx, h.unit, 1 if h.says("after") else -1), 0.6, "who called the day before"),
     Rule("unit_ended", "the? u:(month|quarter|year) (ended|ending) on? p:D", _ended, 0.93,

@@ -227,8 +227,8 @@ def _day_of_week(ctx: Context, weekday: int, weeks: int) -> datetime:
 def _relative_weekday(hit: RuleMatch) -> Built:
     weekday, today, word = hit.lex("WD", "w"), hit.today, hit.word("r")
     if hit.ctx.told and (word == "this" or hit.lex("REL", "r") < 0):
-        cycle, back = weekly(weekday), word != "this" or hit.here.tense == PAST
-        return one("D", "day", cycle.last(today, strict=word != "this") if back else cycle.next(today))
+        cycle, past = weekly(weekday), word != "this" or hit.here.tense == PAST
+        return one("D", "day", cycle.last(today, strict=word != "this") if past else cycle.next(today))
     if hit.lex("REL", "r") < 0:
         back = _back(today, weekday)
         return that_day(today - (8 if back == 1 and word == "last" else back) * DAY)  # the day before is yesterday

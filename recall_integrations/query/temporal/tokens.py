@@ -143,7 +143,7 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
             out.append(DateToken(_MARKS.get(raw, raw), raw, start, position))
         elif kind == "number":
             spaced = _SPACED_DATE.match(text, start) if len(raw) == 4 else None
-            if spaced and (found := _date(spaced[1], spaced[2], spaced[3], now)):
+            if spaced and (found := date_of(spaced[1], spaced[2], spaced[3], now)):
                 position = spaced.end()
                 out.append(DateToken("D", Period("day", found), start, position))
             else:
@@ -236,8 +236,7 @@ def _read(kind: str, raw: str, digits: list[int], now: datetime) -> tuple[str, A
     elif kind == "stamp":  # in ISO 8601; seconds give a window of a minute, minutes one of half an hour
         moment = datetime(*digits[:5])  # type: ignore[arg-type]
         length = timedelta(minutes=1 if raw.count(":", 0, 19) > 1 else 30)
-        zone = re.search(r"(?:Z|[+-]\d\d:?\d\d)$", raw[12:], re.IGNORECASE)
-        return "D", Period("time", Interval(moment, moment + length, moment)), zone[0] if zone else ""
+        return "D", Period("time", Interval(moment, moment + length, moment)), ""
     elif kind == "decade":
         first = digits[0]
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
@@ -315,7 +314,7 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
     if match := _DATE.fullmatch(run):
         if match[2] == "." and len(match[4]) != 4 and len(match[1]) != 4:
             return None  # a version number
-        found = _date(match[1], match[3], match[4], now, day_first=match[2] == ".")
+        found = date_of(match[1], match[3], match[4], now, day_first=match[2] == ".")
         return DateToken("D", Period("day", found), start, end) if found else None
     if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", run):
         hour, minute = int(match[1]), int(match[2])
@@ -334,7 +333,7 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
 
 def _plain(run: str, start: int, now: datetime) -> DateToken | None:
     end = start + len(run)
-    if len(run) == 8 and run[:2] in ("19", "20") and (found := _date(run[:4], run[4:6], run[6:], now)):
+    if len(run) == 8 and run[:2] in ("19", "20") and (found := date_of(run[:4], run[4:6], run[6:], now)):
         return DateToken("D", Period("day", found), start, end)
     if len(run) > 9:
         return None
@@ -354,7 +353,7 @@ def _month_day(left: int, right: int, *, day_first: bool = False) -> tuple[int, 
     return None
 
 
-def _date(first: str, second: str, third: str, now: datetime, *, day_first: bool = False) -> Interval | None:
+def date_of(first: str, second: str, third: str, now: datetime, *, day_first: bool = False) -> Interval | None:
     """Read a date: year first if it has four digits; else month and day as in `_month_day`, year last."""
     if len(first) == 4:
         year, pair = int(first), (int(second), int(third)) if len(second) < 3 and len(third) < 3 else None
