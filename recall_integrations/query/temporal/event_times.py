@@ -120,7 +120,7 @@ class Statement(Context):
 
     def place(self, period: Period) -> Interval | None:
         """Return a period as an interval; a time of day as its day."""
-        found = period.fixed or (period.cycle and self._turn(period.cycle))
+        found = period.fixed or (self._turn(period.cycle) if period.cycle else None)
         return one_day(midnight(found.start)) if found and period.unit == "time" else found
 
     def _turn(self, cycle: Cycle) -> Interval | None:
@@ -208,21 +208,24 @@ def _telling(text: str) -> tuple[str, str]:
     low = lowered(text)
     plain = low.translate(_MARKS)
     kept: list[tuple[int, int]] = []
-    begin = 0
-    while begin < len(text):
+    begin = 0 if _may_tell(low, plain, 0, len(low)) else len(low)
+    while begin < len(low):
         stop = _SENTENCE.search(low, begin)
         end = after = stop.end() if stop else len(low)
         if stop and stop[0] == "?" and not _RECALLS.match(low, begin, end):  # it asks, if not from its beginning
             end = max(begin, end - SENTENCE_CHARS)
-        words = plain[begin:end].split()
-        if (
-            not _said().isdisjoint(words)
-            or _DATED.search(low, begin, end) is not None
-            or (not _WEAK.isdisjoint(words) and _PLACED.search(low, begin, end) is not None)
-        ):
+        if _may_tell(low, plain, begin, end):
             kept.append((begin, end))
         begin = after
     return "".join([text[i:j] for i, j in kept]), "".join([low[i:j] for i, j in kept])
+
+
+def _may_tell(low: str, plain: str, begin: int, end: int) -> bool:
+    """Say whether a stretch of a text may tell a time; `plain` is the text without its marks."""
+    words = plain[begin:end].split()
+    if not _said().isdisjoint(words) or _DATED.search(low, begin, end) is not None:
+        return True
+    return not _WEAK.isdisjoint(words) and _PLACED.search(low, begin, end) is not None
 
 
 def _told(ctx: Context, token: DateToken, at: datetime) -> ToldTime | None:

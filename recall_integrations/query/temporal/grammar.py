@@ -277,8 +277,9 @@ class Grammar:
                 continue
             symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
             if not seen.issuperset(symbols):  # later rules may need the new symbols
-                seen.update(symbols)
-                left = self._worth(seen) & -(lowest << 1)
+                new = set(symbols) - seen
+                seen |= new
+                left |= self._worth(new) & -(lowest << 1)
         return tokens, fired
 
     def _worth(self, symbols: Iterable[str]) -> int:
