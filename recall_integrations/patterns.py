@@ -44,4 +44,4 @@ class _Later:
 def blanked(signs: str) -> str:
     """A table for `str.translate` that puts a blank for each of some signs: as a text it is read three times as fast
     as a dict, which raises an error within for each letter that it lacks."""
-    return "".join(" " if chr(i) in signs else chr(i) for i in range(0x2030))
+    return "".join(" " if chr(i) in signs else chr(i) for i in range(0x3020))

@@ -9,25 +9,17 @@ from collections.abc import Iterable
 from recall_integrations.languages import READ
 from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
+from recall_integrations.query.temporal import lexicon
 from recall_integrations.query.temporal.atoms import MONTHS, folded, normal
-from recall_integrations.query.temporal.lexicon import (
-    MONTH,
-    ONES,
-    ORDINAL,
-    PART_OF_DAY,
-    SEASON,
-    SMALL_UNIT,
-    TEENS,
-    TENS,
-    UNIT,
-)
 from recall_integrations.query.temporal.translation import ANY_DAY, reader
 
 _EN = english("date_words")
 # Where a date lies from now.
-_RELATIVE = frozenset(_EN["relative"].split())
-_UNITS = frozenset(_EN["units"].split())
-_COUNTING = frozenset({*ONES, *TEENS, *TENS, *ORDINAL, "couple", "several", "half"})
+_RELATIVE = frozenset(
+    {*lexicon.LAST, *lexicon.THIS, *lexicon.NEXT, *lexicon.WEEKDAY, *lexicon.WEEKDAYS, *_EN["relative"].split()}
+)
+_UNITS = frozenset({*lexicon.UNIT, *lexicon.UNITS, *lexicon.SMALL_UNIT, *_EN["units"].split()} - _RELATIVE)
+_COUNTING = frozenset({*lexicon.ONES, *lexicon.TEENS, *lexicon.TENS, *lexicon.ORDINAL, "couple", "several", "half"})
 _NUMBER = regex(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
 _YEAR = re.compile(r"\d{4}")
 _CALENDAR = regex(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
@@ -45,9 +37,9 @@ class _DateWords:
             for word, value in values.items():
                 if value in MONTHS:
                     self._months.add(word)
-                elif value in UNIT or value in SMALL_UNIT:
+                elif value in lexicon.UNIT or value in lexicon.SMALL_UNIT:
                     self._units.add(word)
-                elif value in SEASON or value in PART_OF_DAY:
+                elif value in lexicon.SEASON or value in lexicon.PART_OF_DAY:
                     self._kept.add(word)
         self._kept |= self._months
         # "morgen" is a part of the day, and tomorrow: no memory of that day says so.
@@ -109,7 +101,7 @@ def in_calendar(words: Iterable[str], language: str | None = "en") -> bool:
     """Say whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
     if language != "en":
         return language not in READ or date_words(language).in_calendar(words)
-    return any(word in MONTH or _YEAR.fullmatch(word) is not None for word in words)
+    return any(word in lexicon.MONTH or _YEAR.fullmatch(word) is not None for word in words)
 
 
 def only_when(date: str, language: str | None = "en") -> bool:

@@ -36,12 +36,12 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal.tokens import DateToken, full_year, number_symbol
+from recall_integrations.query.temporal.tokens import DateToken, date_of, number_symbol
 from recall_integrations.records import record
 
 FIRST_WORD_SYMBOL = 0xE000  # the private use area: no symbol is a character of a regular expression
@@ -117,23 +117,15 @@ def digit_date(run: str, mark: str, now: datetime, *, day_first: bool | None) ->
 
     If both orders can be, `day_first` says whether the day comes before the month; with `None` it is not read then.
     """
-    first, second, third = (int(part) for part in run.split(mark))
-    lengths = [len(part) for part in run.split(mark)]
-    if lengths[0] == 4:
-        year, month, day = first, second, third
-    elif lengths[0] > 2 or lengths[2] not in (2, 4) or (lengths[2] == 2 and (mark == "-" or day_first is None)):
-        return None
-    else:
-        year = third if lengths[2] == 4 else full_year(third, now)
-        if day_first is None and mark != "." and first <= 12 and second <= 12 and first != second:
+    first, second, third = run.split(mark)
+    if len(first) < 4:
+        short = len(third) == 2 and (mark == "-" or day_first is None)
+        if short or (
+            day_first is None and mark != "." and int(first) != int(second) and max(int(first), int(second)) <= 12
+        ):
             return None
-        day, month = (first, second) if second <= 12 else (second, first)
-    if not 1000 <= year <= 9998:
-        return None
-    try:
-        return date(year, month, day).isoformat()
-    except ValueError:
-        return None
+    found = date_of(first, second, third, now, day_first=True)
+    return None if found is None else found.start.date().isoformat()
 
 
 def digits(match: re.Match[str], now: datetime, *, day_first: bool | None) -> DateToken | None:

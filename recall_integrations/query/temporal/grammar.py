@@ -11,7 +11,7 @@ Patterns are regular expressions over tokens:
 |---|---|
 | `last` | that word |
 | `UNIT` | a word of that class of the lexicon, or a token of that shape (`SHAPES`) |
-| `n:NUM` | the same, and the builder sees it as `n` |
+| `n:NUM` | the same, and the builder sees it as `n`; several parts may have one name, if a match has one of them |
 | `( | )`, `?`, `{0,2}`, `(?=…)`, `(?!…)`, `(?<=…)`, `^`, `$` | as in any regular expression |
 
 Most patterns hold a class without which they cannot match: `NUM COUNTED` needs a number. So one look-up for each
@@ -55,6 +55,7 @@ _PIECE = regex(
     r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
 )
 _NEAR = ("day", "time", "week", "weekend")
+_AGAIN = "_"  # behind a name that a pattern has already
 _FIRST_WORD_SYMBOL = 0x4E00
 
 
@@ -82,6 +83,8 @@ class Context:
     names: Collection[str]  # lower-cased names that the store knows
     measures: bool  # the text speaks of temperatures, scores and the like, where "the nineties" are no years
     span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
+    low: str = ""  # of a text that tells, all of it in lower case
+    told = False  # whether the text tells what happens, and does not ask
 
     @classmethod
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
@@ -159,14 +162,19 @@ class RuleMatch:
 
     def token(self, name: str) -> DateToken | None:
         """Return the first token of a named part; `None` if the part is not there."""
-        if name not in self._match.re.groupindex:
-            return None
-        at = self._match.start(name)
-        return self._tokens[at] if at >= 0 and self._match.end(name) > at else None
+        index = self._match.re.groupindex
+        while name in index:
+            at = self._match.start(name)
+            if at >= 0 and self._match.end(name) > at:
+                return self._tokens[at]
+            name += _AGAIN
+        return None
 
     def part(self, name: str) -> DateToken:
         """Return the first token of a named part that every match has."""
-        return self._tokens[self._match.start(name)]
+        found = self.token(name)
+        assert found is not None
+        return found
 
     def value(self, *names: str) -> Any:
         """Return the value of the named part that is there; `None` if none is."""
@@ -269,8 +277,9 @@ class Grammar:
                 continue
             symbols, tokens = self._apply(rule, pattern, symbols, tokens, ctx, fired)
             if not seen.issuperset(symbols):  # later rules may need the new symbols
-                seen.update(symbols)
-                left = self._worth(seen) & -(lowest << 1)
+                new = set(symbols) - seen
+                seen |= new
+                left |= self._worth(new) & -(lowest << 1)
         return tokens, fired
 
     def _worth(self, symbols: Iterable[str]) -> int:
@@ -279,27 +288,40 @@ class Grammar:
             found |= self._waiting.get(symbol, 0)
         return found
 
-    def need(self, pattern: str) -> frozenset[str]:
-        """Return symbols of which every match of a pattern has one: the fewest; none if there may be no such."""
-        found: list[frozenset[str]] = []
-        group, depth, looks = frozenset[str](), 0, False
-        for piece in _pieces(pattern):
+    def need(self, pattern: str, cost: Callable[[frozenset[str]], Any] = len) -> frozenset[str]:
+        """Return symbols of which every match of a pattern has one, the cheapest; none if there may be no such."""
+        return self._need(_pieces(pattern), cost)
+
+    def needed_words(self, patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
+        """Return a word of each way to say a pattern without a known word, the longest: none goes without it."""
+
+        def words(group: frozenset[str]) -> list[str]:
+            said, places = list(self.vocabulary), (ord(symbol) - _FIRST_WORD_SYMBOL for symbol in group)
+            return [max(said[at].split("'"), key=len) if at >= 0 else "" for at in places]
+
+        def cost(group: frozenset[str]) -> tuple[bool, int]:
+            return not known.issuperset(words(group)), -max(map(len, words(group)))
+
+        return frozenset(word for pattern in patterns for word in words(self.need(pattern, cost))) - known - {""}
+
+    def _need(self, pieces: Iterator[re.Match[str]], cost: Callable[[frozenset[str]], Any]) -> frozenset[str]:
+        """Read on to the bracket that closes, or to the end."""
+        options: list[list[frozenset[str]]] = [[]]
+        for piece in pieces:
             op = piece["op"] or ""
             if op.startswith("("):
-                group, depth = (group if depth else frozenset()), depth + 1
-                looks = op != "(" if depth == 1 else looks
+                inner = self._need(pieces, cost)
+                options[-1].append(inner if op == "(" else frozenset())
             elif op == ")":
-                depth -= 1
-                found += [] if depth else [frozenset() if looks else group]
+                break
+            elif op == "|":
+                options.append([])
+            elif op == "?" or op.startswith("{0"):
+                options[-1][-1] = frozenset()
             elif not op:
-                symbols = self._members(piece["word"], piece["cls"])
-                group |= symbols
-                found += [] if depth else [symbols]
-            elif not depth and op == "|":
-                return frozenset()
-            elif not depth and (op == "?" or op.startswith("{0")):
-                found[-1] = frozenset()
-        return min(filter(None, found), key=len, default=frozenset())
+                options[-1].append(self._members(piece["word"], piece["cls"]))
+        found = [min(filter(None, option), key=cost, default=frozenset[str]()) for option in options]
+        return frozenset[str]().union(*found) if all(found) else frozenset()
 
     def _members(self, word: str | None, name: str | None) -> frozenset[str]:
         """Return the symbols that a word or a class of a pattern stands for."""
@@ -338,7 +360,13 @@ class Grammar:
     def _compiled(self, pattern: str) -> str:
         """Return a pattern as a regular expression over symbols."""
         out: list[str] = []
+        named = set[str]()
         for piece in _pieces(pattern):
+            name = piece["name"]
+            while name in named:
+                name += _AGAIN
+            if name:
+                named.add(name)
             if piece["word"]:
                 text = self._symbol(piece["word"])
             elif piece["cls"]:
@@ -347,11 +375,11 @@ class Grammar:
                     raise LookupError(f"unknown token class {piece['cls']}")
                 text = f"[{re.escape(''.join(sorted(members)))}]"
             elif piece["op"] == "(":
-                out.append(f"(?P<{piece['name']}>" if piece["name"] else "(?:")
+                out.append(f"(?P<{name}>" if name else "(?:")
                 continue
             else:
                 text = piece["op"]
-            out.append(f"(?P<{piece['name']}>{text})" if piece["name"] else text)
+            out.append(f"(?P<{name}>{text})" if name else text)
         return "".join(out)
 
 

@@ -19,7 +19,7 @@ from dateutil.easter import easter
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import DAY, Cycle, Interval, nth_weekday, yearly
-from recall_integrations.query.temporal.grammar import Built, Rule, RuleMatch, every
+from recall_integrations.query.temporal.grammar import Built, Grammar, Rule, RuleMatch, every
 from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS, WEEKDAY
 from recall_integrations.records import record
 
@@ -95,8 +95,8 @@ def _built(date: Callable[[int], datetime], days: int = 1, capital: bool = False
 
 
 JULY_FOURTH = (
-    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o2:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
-         lambda h: _built(day_of("07-04"))(h) if h.value("o", "o2") == 4 else None, 0.9, "the 4th of July"),
+    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
+         lambda h: _built(day_of("07-04"))(h) if h.value("o") == 4 else None, 0.9, "the 4th of July"),
 )  # fmt: skip
 
 
@@ -109,41 +109,6 @@ def holiday_rules(table: Iterable[Holiday]) -> tuple[Rule, ...]:
     )  # fmt: skip
 
 
-_PIECE = regex(r"[(|)?]|[A-Za-z']+")
-_LETTERS = regex(r"[^\W_]+")
-
-
-def phrases(pattern: str) -> frozenset[tuple[str, ...]]:
-    """Return every way to say a pattern, as its words; the optional ones are left out."""
-    pieces = _PIECE.findall(pattern)
-    options, _ = _options(pieces, 0)
-    return frozenset(options)
-
-
-def _options(pieces: list[str], at: int) -> tuple[list[tuple[str, ...]], int]:
-    """Return the phrases of the alternatives from `at` on, and the index of the bracket that closes them."""
-    done: list[tuple[str, ...]] = []
-    run: list[tuple[str, ...]] = [()]
-    while at < len(pieces) and pieces[at] != ")":
-        piece = pieces[at]
-        if piece == "|":
-            done, run = done + run, [()]
-        elif piece == "(":
-            inner, at = _options(pieces, at + 1)
-            if pieces[at + 1 : at + 2] != ["?"]:
-                run = [left + right for left in run for right in inner]
-        elif piece.islower() and pieces[at + 1 : at + 2] != ["?"]:
-            run = [(*left, *_LETTERS.findall(piece)) for left in run]
-        at += 1
-    return done + run, at
-
-
-def needed_words(patterns: Iterable[str], known: frozenset[str]) -> frozenset[str]:
-    """Return the longest word of each phrase without a known word: no phrase goes without one of them."""
-    said = {phrase for pattern in patterns for phrase in phrases(pattern)}
-    return frozenset(max(reversed(phrase), key=len) for phrase in said if phrase and known.isdisjoint(phrase))
-
-
 def triggers(table: Iterable[Holiday]) -> frozenset[str]:
     """Return words of which each text that speaks of time, and has no digit, holds one."""
-    return TIME_TRIGGERS | needed_words((row.pattern for row in table), TIME_TRIGGERS)
+    return TIME_TRIGGERS | Grammar(()).needed_words((row.pattern for row in table), TIME_TRIGGERS)

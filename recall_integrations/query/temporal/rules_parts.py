@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime, timedelta
 
 from recall_integrations.query.temporal.calendar import (
@@ -11,6 +12,7 @@ from recall_integrations.query.temporal.calendar import (
     Interval,
     Period,
     add_months,
+    day,
     duration,
     first_week,
     monthly,
@@ -20,10 +22,9 @@ from recall_integrations.query.temporal.calendar import (
     unit_of,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, every, mapped, one
+from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Rule, RuleMatch, mapped, one
 from recall_integrations.query.temporal.rules_dates import month_cycle, named_cycle, quarter_cycle, year_period
-from recall_integrations.query.temporal.rules_relative import unit_from_today
-from recall_integrations.query.temporal.tokens import year_part
+from recall_integrations.query.temporal.rules_relative import lies_back, unit_from_today
 
 _EARLY, _MID, _LATE = "early", "mid", "late"
 _PART = {
@@ -68,19 +69,23 @@ def part_of(whole: Interval, unit: str, which: str) -> Interval:
 
 
 def _part(hit: RuleMatch) -> Built:
-    word = hit.word("k", "k2", "k3")
+    word = hit.word("k")
     which, token, ctx = _PART[word], hit.part("p"), hit.ctx
     period: Period = token.value
     if period.unit in ("day", "time") and which != _LATE:
         return None
     by_word = ctx.text[token.start : token.end].lower().endswith("year")
     halves = period.unit == "year" and by_word and not (hit.says("of") and word != "middle")
+    unit = "span" if ctx.told else "relative year" if halves else period.unit  # what is told has thirds
 
     def change(whole: Interval) -> Interval:
-        found = part_of(whole, "relative year" if halves else period.unit, which)
+        found = part_of(whole, unit, which)
         if word in ("early", "late"):  # a range "from late July" holds all of it, one from "the end of July" none
             return Interval(found.start, found.end)
         running = whole.start <= hit.today < whole.end
+        if ctx.told and running and word in ("earlier", "later"):
+            today = hit.today
+            return Interval(whole.start, today + DAY) if word == "earlier" else Interval(today, whole.end)
         if word == "earlier" and running:
             end = ctx.local if period.unit == "year" else min(found.end, ctx.local)
             return Interval(found.start, end if end > found.start else found.start + DAY)
@@ -97,7 +102,7 @@ def _is_last(hit: RuleMatch) -> bool:
 
 def _whole(hit: RuleMatch) -> Period:
     """Return the period of which a phrase names a part."""
-    return hit.value("p", "p2") or year_period(hit.value("y"))
+    return hit.value("p") or year_period(hit.value("y"))
 
 
 def _half(hit: RuleMatch) -> Built:
@@ -118,28 +123,37 @@ def _half(hit: RuleMatch) -> Built:
 _SIZES = ("day", "week", "month", "quarter", "half", "year", "decade", "century")
 
 
-def _nth_unit(hit: RuleMatch) -> Built:
-    """Read "the first week of July", "the third quarter of last year", "the last weekend of May"."""
-    unit, period = hit.unit, _whole(hit)
+def _nth(hit: RuleMatch) -> Built:
+    """Read "the first week of July", "the last weekend of May", "the second Friday of March", "the last day of it"."""
+    unit, period, weekday = hit.unit or "day", _whole(hit), hit.lex("WD", "w")
     number = -1 if _is_last(hit) else hit.value("o")
-    if unit in _SIZES and period.unit in _SIZES and _SIZES.index(unit) >= _SIZES.index(period.unit):
+    if weekday is None and unit in _SIZES and period.unit in _SIZES and _SIZES.index(unit) >= _SIZES.index(period.unit):
         return None  # no year of a month
     week_start = hit.ctx.week_start
-    return mapped(UNIT_SYMBOL.get(unit, "S"), period, lambda whole: _nth_inside(whole, unit, number, week_start), unit)
+
+    def change(whole: Interval) -> Interval | None:
+        return _nth_inside(whole, unit, number, week_start, weekday)
+
+    return mapped(UNIT_SYMBOL.get(unit, "S"), period, change, unit)
 
 
-def _nth_inside(whole: Interval, unit: str, number: int, week_start: int) -> Interval | None:
+_RUNS = {"weekend": (5, 2), "workweek": (0, 5)}  # the first weekday, and how many days
+
+
+def _nth_inside(
+    whole: Interval, unit: str, number: int, week_start: int, weekday: int | None = None
+) -> Interval | None:
     start, end = whole.start, whole.end
     if unit == "week":
         first = first_week(start, week_start) if (end - start).days > 20 else start
         after = first_week(end, week_start) if (end - start).days > 20 else end
         found = after - WEEK if number < 0 else first + (number - 1) * WEEK
         return Interval(found, found + WEEK) if first <= found < after else None
-    if unit in ("weekend", "workweek"):
-        saturday = unit_of(start, unit, week_start).start
-        first = saturday if saturday >= start else saturday + WEEK
+    if unit in _RUNS or weekday is not None:
+        weekday, days = (weekday, 1) if weekday is not None else _RUNS[unit]
+        first = start + (weekday - start.weekday()) % 7 * DAY
         found = first + ((end - first - DAY) // WEEK if number < 0 else number - 1) * WEEK
-        return unit_of(found, unit, week_start) if start <= found < end else None
+        return Interval(found, found + days * DAY) if start <= found < end else None
     length = duration(1, unit)
     found = shift(end, length, -1) if number < 0 else shift(start, duration(number - 1, unit))
     stop = shift(found, length)
@@ -162,34 +176,10 @@ def _edge_length(hit: RuleMatch) -> Built:
     return mapped("S", period, change, "span")
 
 
-def _nth_weekday_of(hit: RuleMatch) -> Built:
-    weekday, number = hit.lex("WD", "w"), -1 if _is_last(hit) else hit.value("o")
-
-    def change(whole: Interval) -> Interval | None:
-        start = whole.start
-        if number < 0:
-            last = whole.end - DAY
-            return one_day(last - ((last.weekday() - weekday) % 7) * DAY)
-        found = start + ((weekday - start.weekday()) % 7 + 7 * (number - 1)) * DAY
-        return one_day(found) if found < whole.end else None
-
-    return mapped("D", hit.value("p"), change, "day")
-
-
-def _nth_day_of(hit: RuleMatch) -> Built:
-    number, last = hit.value("o", "big"), _is_last(hit)
-
-    def change(whole: Interval) -> Interval | None:
-        found = whole.end - DAY if last else whole.start + (number - 1) * DAY
-        return one_day(found) if whole.start <= found < whole.end else None
-
-    return mapped("D", hit.value("p"), change, "day")
-
-
 def _days_in_month(hit: RuleMatch) -> Built:
     """Read "last month from 4 to 23": days of a month that another phrase gives."""
-    first, last = hit.pair("r", "r2") or (hit.value("a"), hit.value("b"))
-    period: Period = hit.value("p", "p2") or month_cycle(hit.lex("MONTH", "m"))
+    first, last = hit.pair("r") or (hit.value("a"), hit.value("b"))
+    period: Period = hit.value("p") or month_cycle(hit.lex("MONTH", "m"))
 
     def change(month: Interval) -> Interval | None:
         return run_of_days(*(month.start.replace(day=n) for n in (first, last))) if first < last else None
@@ -206,25 +196,6 @@ def _numbered_week(hit: RuleMatch) -> Built:
     return one("W", "week", _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start))
 
 
-def _week_of_number(hit: RuleMatch) -> Built:
-    """Read "the week of the 18th", "the weekend of the 3rd": around the newest such day of a month."""
-    token, weekend, week_start = hit.part("d"), hit.token("weekend"), hit.ctx.week_start
-    if token.spelled or hit.content() or hit.beside(0).word in ("of", "in"):
-        return None
-
-    def build(year: int, month: int) -> Interval | None:
-        start = datetime(year, month, token.value)
-        return weekend_at(one_day(start)) if weekend else week_of(start, week_start)
-
-    return every("S" if weekend else "W", "weekend" if weekend else "week", monthly(build))
-
-
-def _month_of_day(hit: RuleMatch) -> Built:
-    """Read "the month of September 16th"."""
-    period: Period = hit.value("p")
-    return mapped("N", period, lambda i: unit_of(i.start, "month", 0), "month") if period.unit == "day" else None
-
-
 def _day_in_month(hit: RuleMatch) -> Built:
     """Read "last month on the 5th"."""
     month, cycle = hit.value("p"), hit.value("d").cycle
@@ -233,26 +204,27 @@ def _day_in_month(hit: RuleMatch) -> Built:
     return mapped("D", month, lambda i: cycle.next(i.start), "day")
 
 
-def _holiday_span(hit: RuleMatch) -> Built:
-    """Read "Labor Day weekend 2019", "Christmas week of last year"."""
-    built = _in_year(hit)
-    whole = built[1].fixed if built else None
-    if whole is None:
+_AROUND: dict[str, Callable[[Interval, int], Interval]] = {
+    "weekend": lambda whole, _: weekend_at(whole),
+    "week": lambda whole, week_start: week_of(whole.start, week_start),
+    "month": lambda whole, _: unit_of(whole.start, "month", 0),
+}
+
+
+def _around(hit: RuleMatch) -> Built:
+    """Read "the week of March 9th", "the weekend of the 3rd", "Labor Day weekend 2019": the unit around a day."""
+    unit, number = hit.word("k") if hit.word("k") in _AROUND else "week", hit.token("d")
+    if number is None:
+        built = _in_year(hit) if hit.token("c") else ("D", hit.value("p"))
+        period = built[1] if built else None
+    elif number.spelled or hit.content() or hit.beside(0).word in ("of", "in"):
         return None
-    if hit.token("weekend"):
-        return one("S", "weekend", weekend_at(whole))
-    return one("W", "week", week_of(whole.start, hit.ctx.week_start))
-
-
-def _week_of(hit: RuleMatch) -> Built:
-    period: Period = hit.value("p")
-    if period.unit not in ("day", "time"):
+    else:
+        period = Period("day", cycle=monthly(lambda year, month: day(year, month, number.value)))
+    if period is None or (unit != "weekend" and hit.token("p") and period.unit not in ("day", "time")):
         return None
-    return mapped("W", period, lambda i: week_of(i.start, hit.ctx.week_start), "week")
-
-
-def _weekend_of(hit: RuleMatch) -> Built:
-    return mapped("S", hit.value("p"), weekend_at, "weekend")
+    change, week_start = _AROUND[unit], hit.ctx.week_start
+    return mapped(UNIT_SYMBOL.get(unit, "S"), period, lambda whole: change(whole, week_start), unit)
 
 
 def weekend_at(whole: Interval) -> Interval:
@@ -283,11 +255,6 @@ def _rest(hit: RuleMatch) -> Built:
     return one("S", "span", Interval(max(whole.start, hit.today), whole.end))
 
 
-def _label_in_year(hit: RuleMatch) -> Built:
-    whole = hit.placed()
-    return one("Q", "quarter", year_part(whole.start.year, *hit.value("q")) if whole else None)
-
-
 def _weekday_in(hit: RuleMatch) -> Built:
     """Read "Thursday of last week", "next week Thursday", "the first week of October on Friday"."""
     weekday, period = hit.lex("WD", "w"), hit.value("p")
@@ -311,8 +278,10 @@ def _weekdays_in(hit: RuleMatch) -> Built:
 
 def bare_unit(hit: RuleMatch) -> Built:
     """Read "the week", "for the month": the present one; early in the week "the weekend" is the one just past."""
-    unit = hit.lex("UNIT", "u", "u2")
+    unit = hit.unit
     past = unit == "weekend" and hit.today.weekday() < 3 and not hit.here.plans
+    if hit.ctx.told:
+        past = lies_back(hit, unit)
     return unit_from_today(hit.ctx, unit, -1 if past else 0)
 
 
@@ -320,59 +289,45 @@ PARTS = (
     Rule("unit_of_part", ""
          "(?<=(early|earlier|late|later|end|start|beginning|middle|mid|quarter|half|week|weekend|month|day|WD|WDS|U) "
          "(in|of) the) u:UNIT1", bare_unit, 0.8, "the second quarter of the year"),
-    Rule("unit_of_day", "(?<=ORD of the) u:(month|year)", bare_unit, 0.8, "on the first of the month"),
-    Rule("unit_of_bare_part", "(?<=(end|start|beginning|middle) of) u:UNIT1", bare_unit, 0.8, "end of week"),
-    Rule("cycle_in_year", "(c:(N|D|H|S|Q)|m:MONTH|s:SEASON) (of|in|COMMA)? p:Y", _in_year, 0.95,
-         "in March of last year"),
-    Rule("year_then_day", "p:Y COMMA? on c:D", _in_year, 0.93, "in 2016 on May 5"),
-    Rule("year_cycle", "(p:Y|y:YEAR) COMMA? (in|during|at)? the? (c:(N|H|S|Q)|m:MONTH(?!DAY)|s:SEASON)", _in_year, 0.93,
-         "last year in May"),
-    Rule("year_label", "p:Y (COMMA|DASH)? q:QX", _label_in_year, 0.95, "FY19 Q1"),
-    Rule("label_in_year", "q:QX (of|in|COMMA)? p:Y", _label_in_year, 0.95, "Q3 of last year"),
-    Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth_unit, 0.93, "the third quarter this year"),
-    Rule("holiday_year", "c:H (of|in|COMMA)? y:YR", _in_year, 0.95, "on Black Friday 2014"),
-    Rule("nth_weekday_beside", "the? (o:ORD|last|final) w:WD p:(N|Y|Q)", _nth_weekday_of, 0.9,
-         "the first Friday next month"),
-    Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD (of|in) the? p:(P)", _nth_weekday_of, 0.95,
+    Rule("unit_of_day", "((?<=ORD of the) u:(month|year)|(?<=(end|start|beginning|middle) of) u:UNIT1)", bare_unit, 0.8,
+         "on the first of the month"),
+    Rule("cycle_in_year", "((c:(N|D|H|S|Q)|m:MONTH|s:SEASON|q:QX) (of|in|COMMA)? p:Y|c:H (of|in|COMMA)? y:YR|p:Y "
+         "(COMMA|DASH)? q:QX)", _in_year, 0.95, "in March of last year"),
+    Rule("year_cycle", "(p:Y COMMA? on c:D|(p:Y|y:YEAR) COMMA? (in|during|at)? the? (c:(N|H|S|Q)|m:MONTH(?!DAY)|"
+         "s:SEASON))", _in_year, 0.93, "last year in May"),
+    Rule("nth_quarter_in_year", "the? o:ORD u:(quarter|half) p:Y", _nth, 0.93, "the third quarter this year"),
+    Rule("nth_weekday_of", "the? (o:ORD|last|final) w:WD ((of|in) the? p:P|p:(N|Y|Q))", _nth, 0.93,
          "the second Friday of March"),
-    Rule("nth_day_of", "the? (o:ORD (day)?|big:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth_day_of,
-         0.93, "the 12th day of last month"),
-    Rule("days_in_month", "(p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)", _days_in_month,
-         0.93, "last month from 4 to 23"),
-    Rule("days_before_month", "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N", _days_in_month, 0.93,
-         "the 4th until the 22nd this month"),
-    Rule("dashed_days_before_month", "((from|between) r:MDX (of|in)? the? p:N|r2:MDX (of|in) the? p2:N)",
-         _days_in_month, 0.9, "from 5-17 in next month"),
+    Rule("nth_day_of", "the? (o:ORD (day)?|o:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth, 0.93,
+         "the 12th day of last month"),
+    Rule("days_in_month", "((p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)|"
+         "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N|"
+         "((from|between) r:MDX (of|in)? the? p:N|r:MDX (of|in) the? p:N))", _days_in_month, 0.93,
+         "last month from 4 to 23"),
     Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
     Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
-    Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 ((of|in) the? p:P|COMMA? (p2:Y|y:YR))", _nth_unit, 0.95,
+    Rule("nth_unit_of", "the? (o:BIGORD|last|final) u:UNIT1 ((of|in) the? p:P|COMMA? (p:Y|y:YR))", _nth, 0.95,
          "the first week of July"),
-    Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U ((of|in) the? p:P|COMMA? (p2:Y|y:YR))", _edge_length,
+    Rule("edge_length_of", "the? (first|o:ORD|last|final) u:U ((of|in) the? p:P|COMMA? (p:Y|y:YR))", _edge_length,
          0.93, "the last five months of 2022"),
     Rule("bare_quarter", "the o:ORD u:(quarter|half)(?!of)",
          lambda h: quarter_cycle(3 if h.word("u") == "quarter" else 6, h.value("o")), 0.7, "in the second quarter"),
-    Rule("year_numbered_week", "p:Y (COMMA|DASH)? week number? n:SMALL", _numbered_week, 0.9, "2018 week 35"),
-    Rule("numbered_week", "the? week number? n:SMALL ((of|in|COMMA)? p:Y|COMMA? y:YEAR)?", _numbered_week, 0.85,
-         "week 30 of last year"),
+    Rule("numbered_week", "(p:Y (COMMA|DASH)? week number? n:SMALL|the? week number? n:SMALL ((of|in|COMMA)? p:Y|"
+         "COMMA? y:YEAR)?)", _numbered_week, 0.85, "week 30 of last year"),
     Rule("week_of_number",
-         "the? (week|weekend:weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD", _week_of_number,
-         0.8, "the week of the 18th"),
-    Rule("month_of_day", "the? month (of|DOT) the? p:D", _month_of_day, 0.9, "the month of September 16th"),
-    Rule("week_of_day",
-         "the? (week (of|commencing|starting|beginning|ending|containing|including)|w SLASH c|wc) on? the? p:D",
-         _week_of, 0.93, "the week of March 9th"),
-    Rule("weekend_of", "the? weekend (of|around) the? p:D", _weekend_of, 0.93, "the weekend of Christmas"),
-    Rule("holiday_span_in_year", "the? c:H (week|weekend:weekend) (of|in|COMMA)? (p:Y|y:YR)", _holiday_span, 0.94,
-         "Labor Day weekend 2019"),
-    Rule("holiday_week", "the? p:H week", _week_of, 0.9, "in Christmas week"),
-    Rule("holiday_weekend", "the? p:H weekend", _weekend_of, 0.93, "on Memorial Day weekend"),
+         "the? k:(week|weekend) (of|commencing|starting|beginning|ending|around)? on? the d:ORD", _around, 0.8,
+         "the week of the 18th"),
+    Rule("unit_around",
+         "(the? k:month (of|DOT) the? p:D|the? (k:week (of|commencing|starting|beginning|ending|containing|including)|"
+         "w SLASH c|wc) on? the? p:D|the? k:weekend (of|around) the? p:D|the? c:H k:(week|weekend) (of|in|COMMA)? "
+         "(p:Y|y:YR)|the? p:H k:(week|weekend))", _around, 0.93, "the week of March 9th"),
     Rule("weekday_pair_of_week", "on? a:WD COMMA? (and|or) b:WD (of|in|COMMA)? the? p:W", _weekdays_in, 0.95,
          "Thursday or Friday next week"),
     Rule("weekday_of_week", "on? w:WD (of|in|from|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95,
          "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),
-    Rule("part", "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k2:(mid|middle|end) DASH? "
-         "of?|k3:(beginning|start|close) (of|DASH)) the? p:P", _part, 0.92, "in early June"),
+    Rule("part", "the? (very)? (k:(early|earlier|late|later) DASH? (in|on)?|k:(mid|middle|end) DASH? "
+         "of?|k:(beginning|start|close) (of|DASH)) the? p:P", _part, 0.92, "in early June"),
 )  # fmt: skip

@@ -110,25 +110,19 @@ TIMES = (
          "(?<=(on|until|till|since|by|before|after|from|between|to|DASH|and|through)) w:WD", cued_weekday, 0.75,
          "what did I do on Fri", weak=True),
     Rule("weekday_before_dash", "w:WD(?=(TO D|POD))", cued_weekday, 0.75, "Mon to Friday", weak=True),
-    Rule("day_part", "d:D COMMA? (in the|at)? early:early? late:late? k:POD", _part_of_day, 0.93, "yesterday morning"),
-    Rule("part_of_day_of", "(in|on|during)? the? early:early? late:late? k:POD (of|on) the? d:D", _part_of_day, 0.93,
-         "on the morning of 3 May"),
-    Rule("day_clock_range", "d:D COMMA? (from|between) (t:T|n:DAYNUM) (and|TO) t2:T", _clock_range, 0.93,
-         "on Monday between 3 and 5pm"),
-    Rule("clock_range_day", "(from|between) (t:T|n:DAYNUM) (and|TO) t2:T on? d:D", _clock_range, 0.93,
-         "from 9am to 11am yesterday"),
-    Rule("clock_bound_day", "(before|after|since|until|till|by|from) t:T (on|COMMA)? d:D", _clock_bound, 0.92,
-         "after 5pm yesterday"),
-    Rule("day_clock_bound", "d:D COMMA? (before|after|since|until|till|by) t:T", _clock_bound, 0.92,
-         "yesterday after 5pm"),
-    Rule("day_clock", "d:D COMMA? (at|around|about|T)? (about|around)? t:T", _clock, 0.93, "on Monday at 3pm"),
-    Rule("clock_day", "(at|around|about)? (about|around)? t:T (on|COMMA|of)? d:D", _clock, 0.93,
-         "around 3pm on Monday"),
+    Rule("day_part", "(d:D COMMA? (in the|at)? early:early? late:late? k:POD|(in|on|during)? the? early:early? "
+         "late:late? k:POD (of|on) the? d:D)", _part_of_day, 0.93, "yesterday morning"),
+    Rule("day_clock_range", "(d:D COMMA? (from|between) (t:T|n:DAYNUM) (and|TO) t2:T|(from|between) (t:T|n:DAYNUM) "
+         "(and|TO) t2:T on? d:D)", _clock_range, 0.93, "on Monday between 3 and 5pm"),
+    Rule("day_clock_bound", "((before|after|since|until|till|by|from) t:T (on|COMMA)? d:D|d:D COMMA? "
+         "(before|after|since|until|till|by) t:T)", _clock_bound, 0.92, "yesterday after 5pm"),
+    Rule("day_clock", "(d:D COMMA? (at|around|about|T)? (about|around)? t:T|(at|around|about)? (about|around)? t:T "
+         "(on|COMMA|of)? d:D)", _clock, 0.93, "on Monday at 3pm"),
     Rule("bare_clock", "(at|around|about) t:T", _bare_clock, 0.45, "what did she say at 3pm"),
 )  # fmt: skip
 
 LATE = (
-    Rule("bare_unit", "the (u:(week|month|year|quarter)|u2:day(?!X))(?!(UNIT|of|when|that|we|i|you|she|he|they|which))",
+    Rule("bare_unit", "the (u:(week|month|year|quarter)|u:day(?!X))(?!(UNIT|of|when|that|we|i|you|she|he|they|which))",
          bare_unit, 0.45, "the partner of the week"),
     Rule("weekend", "the? u:weekend(?!of)", bare_unit, 0.7, "what did I do over the weekend"),
 )  # fmt: skip
@@ -171,10 +165,10 @@ def _bounded_offset(hit: RuleMatch) -> Built:
     return "R", Interval(edge, anchor.start) if before else Interval(anchor.start, edge)
 
 
-def _beside(hit: RuleMatch, length: Duration, unit: str = "span") -> Built:
-    """Read "the week before 9 June 2023" as the seven days up to it; beside a calendar unit, as a whole unit."""
-    anchor = hit.placed()
-    if anchor is None:
+def _beside(hit: RuleMatch) -> Built:
+    """Read "the week before 9 June 2023" as the seven days up to it, "the 3 days before Christmas" as all of them."""
+    anchor, unit, length = hit.placed(), hit.word("k") or "span", hit.value("u") or duration(1, hit.word("k"))
+    if anchor is None or length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
         return None
     if hit.says("before", "preceding", "prior"):
         return fixed(shift(anchor.start, length, -1), anchor.start, unit)
@@ -206,37 +200,25 @@ def _starting(hit: RuleMatch) -> Built:
     return fixed(anchor.start, shift(anchor.start, hit.value("u"))) if anchor else None
 
 
-def _length_beside(hit: RuleMatch) -> Built:
-    """Read "the three days before Christmas": all of them."""
-    length: Duration = hit.value("u")
-    if length.seconds or length.unit == "workday" or (hit.value("o") or 1) > 1:
-        return None
-    return _beside(hit, length)
-
-
 NEIGHBOURS = (
     Rule("neighbour_weekend", "the? last? (weekend:weekend|w:WD) (before|after|preceding|following) the? p:P",
          _neighbour_weekend, 0.93, "the weekend before 9 June 2023"),
 )  # fmt: skip
 
 OFFSETS = (
-    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _length_beside,
+    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _beside,
          0.9, "the three days before Christmas"),
     Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
          _bounded_offset, 0.9, "less than 3 days after yesterday"),
-    Rule("length_starting", "for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P", _starting, 0.85,
-         "for 3 days starting next Monday"),
-    Rule("for_length_from", "for u:U COMMA? from the? p:P(?!(to|until|till|through))", _starting, 0.85,
-         "for 3 days from last Monday"),
-    Rule("length_comma_from", "u:U COMMA from the? p:P(?!(to|until|till|through))", _starting, 0.8,
-         "3 days, from last Monday"),
+    Rule("length_starting", "(for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P|(for u:U COMMA?|"
+         "u:U COMMA) from the? p:P(?!(to|until|till|through)))", _starting, 0.85, "for 3 days starting next Monday"),
     Rule("weekday_from_date", "w:D COMMA? u:U (before|after|from|prior to|following|preceding) the? p:P",
          _weekday_from_date, 0.92, "Tuesday 2 weeks after March 4th"),
     Rule("from_date", "u:U (before|after|from|prior to|following|preceding) the? p:P", _from_date, 0.9,
          "4 days after March 11th"),
     Rule("neighbour",
          "the? last? k:(day|week|fortnight|month|quarter|year) (before|after|preceding|following|prior to) the? p:P",
-         lambda h: _beside(h, duration(1, h.word("k")), h.word("k")), 0.93, "the week before 9 June 2023"),
+         _beside, 0.93, "the week before 9 June 2023"),
     Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))",
          lambda h: unit_from_today(h.ctx, h.unit, 1 if h.says("after") else -1), 0.6, "who called the day before"),
     Rule("unit_ended", "the? u:(month|quarter|year) (ended|ending) on? p:D", _ended, 0.93,
@@ -336,13 +318,12 @@ RANGES = (
     Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
     Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (and|or|TO)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),
-    Rule("range_to_now", f"(from|between|since) the? a:P (and|up? TO) {_NOW}", _range_to_now, 0.95,
-         "from April to date"),
-    Rule("range_to_now_bare", f"(in|on)? the? a:P up? TO {_NOW}", _range_to_now, 0.9, "May 2019 to present"),
+    Rule("range_to_now", f"((from|between|since) the? a:P (and|up? TO)|(in|on)? the? a:P up? TO) {_NOW}", _range_to_now,
+         0.95, "from April to date"),
     Rule("range_from_now", "(from|between)? (now|today) (and|TO) the? b:P", _range_from_now, 0.9,
          "between now and October 20th"),
-    Rule("between", "between the? a:P (and|TO) the? b:P", _range, 0.97, "between May 3rd and May 10"),
-    Rule("from_to", "from (on|in|the)? a:P (and|up? TO) (on|in|the)? b:P", _range, 0.97, "from March to June"),
+    Rule("between", "(between the? a:P (and|TO) the?|from (on|in|the)? a:P (and|up? TO) (on|in|the)?) b:P", _range,
+         0.97, "between May 3rd and May 10"),
     Rule("to", "(in|on)? a:P TO (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
     Rule("list", "a:P (COMMA P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list, 0.9,
          "in March and April"),
@@ -397,17 +378,14 @@ BOUNDS = (
          _since, 0.93, "year 2016 or later"),
     Rule("or_earlier", "p:P (or|and) (earlier|older|less|below|(before|prior)(?!X|PRON|POSS|P|NUM|the))", _through,
          0.93, "2012 or earlier"),
-    Rule("than_later", "(later|greater|more|newer|younger) than the? p:P", _after, 0.93, "later than 2016"),
-    Rule("than_earlier", "(earlier|less|older|sooner|smaller|fewer) than the? p:P", _before, 0.93, "earlier than 2018"),
-    Rule("greater", "GT p:P", _after, 0.9, "> 2019"),
-    Rule("less", "LT p:P", _before, 0.9, "< 2019"),
+    Rule("than_later", "((later|greater|more|newer|younger) than the?|GT) p:P", _after, 0.93, "later than 2016"),
+    Rule("than_earlier", "((earlier|less|older|sooner|smaller|fewer) than the?|LT) p:P", _before, 0.93,
+         "earlier than 2018"),
     Rule("equal", "EQ p:P", lambda h: (h.part("p").symbol, h.value("p")), 0.9, "= 2019"),
-    Rule("since", "(ever since|since|as early as) (the|about|around|in|on)? p:P", _since, 0.96, "since 2024"),
-    Rule("onwards", "from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)", _since, 0.94,
-         "from May 2023 onwards"),
-    Rule("onwards_alone", "p:(D|N|Y|Q) (onward|onwards)", _since, 0.93, "May 5, 2020 onwards"),
-    Rule("starting", "(starting|beginning|commencing|effective) (on|from|in|at)? the? p:P", _since, 0.9,
-         "starting October 6th"),
+    Rule("since", "((ever since|since|as early as) (the|about|around|in|on)?|(starting|beginning|commencing|effective) "
+         "(on|from|in|at)? the?) p:P", _since, 0.95, "since 2024"),
+    Rule("onwards", "(from (the|about|around)? p:P (on|onward|onwards|forward|and beyond)(?!P)|p:(D|N|Y|Q) "
+         "(onward|onwards))", _since, 0.94, "from May 2023 onwards"),
     Rule("after", "(right|just|shortly|soon|any time|anytime|sometime)? (after|following) (the|about|around)? p:P",
          _after, 0.96, "after 2023"),
     Rule("before", "(right|just|shortly|any time|anytime|sometime)? (before|(prior|previous) to|ahead of|in advance "

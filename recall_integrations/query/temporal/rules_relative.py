@@ -18,6 +18,7 @@ from recall_integrations.query.temporal.calendar import (
     unit_of,
     unit_shifted,
     week_of,
+    weekly,
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
@@ -52,26 +53,22 @@ def _duration(hit: RuleMatch) -> Built:
     return "U", duration(count, hit.unit or hit.lex("SMALLUNIT", "u"))
 
 
-def _decimal(hit: RuleMatch) -> Built:
-    """Read "1.5 years", "2.5 hours"; the tokenizer reads such a number as a day of a month, too."""
-    written = hit.part("n")
-    text = hit.ctx.text[written.start : written.end]
-    return _and_half(hit, int(text[0])) if text[1:] == ".5" else None
-
-
-def _and_half(hit: RuleMatch, count: int) -> Built:
-    word = hit.word("u", "u2")
+def _and_half(hit: RuleMatch) -> Built:
+    """Read "a year and a half", "1.5 years", "half an hour"; the tokenizer reads 1.5 as a day of a month, too."""
+    word, decimal, count = hit.word("u"), hit.token("x"), hit.value("n") or 1
+    if hit.tokens[0].word == "half":
+        count = 0
+    elif decimal:
+        text = hit.ctx.text[decimal.start : decimal.end]
+        if text[1:] != ".5":
+            return None
+        count = int(text[0])
     whole = duration(1, UNIT.get(word) or UNITS.get(word) or SMALL_UNIT[word])
     half = Duration(
         months=whole.months // 2, days=15 if whole.months == 1 else whole.days // 2, seconds=whole.seconds // 2
     )
     total = duration(count, whole.unit) + half
     return "U", replace(total, unit="month" if whole.months else "day", count=count)
-
-
-def _half_unit(hit: RuleMatch) -> Built:
-    whole = duration(1, hit.unit)
-    return "U", Duration(months=whole.months // 2, days=15 if whole.months == 1 else 0, unit="month")
 
 
 def _small_unit(hit: RuleMatch) -> Built:
@@ -123,6 +120,8 @@ def _offset(hit: RuleMatch) -> Built:
     sign = -1 if hit.token("ago") else 1
     if hit.tokens[0].word == "in" and hit.here.tense == PAST:
         return None  # "what did I learn in two weeks" says how long it took
+    if ctx.told:
+        return _told_offset(hit, length, sign)
     if length.unit in CALENDAR_ONLY:
         return unit_from_today(ctx, length.unit, sign * length.count)
     if length.unit == "workday":
@@ -137,12 +136,46 @@ def _offset(hit: RuleMatch) -> Built:
     return one("F", "day", one_day(shift(ctx.today, length, sign)))
 
 
+_VAGUE = {"few": (2, 5), "several": (3, 7)}  # at least and at most
+
+
+def _told_offset(hit: RuleMatch, length: Duration, sign: int) -> Built:
+    """Read "two weeks ago" as wide as it is said: a week around that day; of months and years whole ones."""
+    ctx, token = hit.ctx, hit.part("u")
+    if hit.says("later", "earlier", "hence", "beforehand") or (hit.says("back") and hit.beside(0).symbol not in ".,!∅"):
+        return None  # "three days later he came": not from now
+    if length.seconds:
+        return that_day(ctx.today) if sign < 0 and length.seconds < 6 * 3600 else None
+    said = ctx.text[token.start : token.end].lower()
+    least, most = next((counts for word, counts in _VAGUE.items() if word in said), (1, 1))
+    near, far = (length, length) if least == most else (duration(n, length.unit) for n in (least, most))
+    if length.unit in CALENDAR_ONLY and length.unit != "decade":
+        return unit_from_today(ctx, length.unit, sign * length.count)
+    first, last = sorted(shift(ctx.today, one, sign) for one in (near, far))
+    if length.unit == "decade":
+        first, last = shift(first, duration(2, "year"), -1), shift(last, duration(2, "year"))
+    unit = "month" if length.months % 12 or length.unit == "month" else "year" if length.months else "day"
+    slack = duration(0, unit)
+    if length.months and length.unit == "month" and length.months != length.count:  # half a year: the months around it
+        slack = duration(1, "month")
+    elif length.unit in ("week", "fortnight") or (length.days > 1 and length.unit == "month"):
+        slack = duration(3, "day")
+    first, last = shift(first, slack, -1), shift(last, slack)
+    whole = Interval(unit_of(first, unit, 0).start, unit_of(last, unit, 0).end)
+    return one("F", unit if slack == duration(0, "day") else "span", whole)
+
+
+def lies_back(hit: RuleMatch, unit: str) -> bool:
+    """Say whether a text tells of "this weekend" as one that is over: "this weekend was great", said on a Tuesday."""
+    return unit == "weekend" and hit.here.tense == PAST and hit.today.weekday() < 5
+
+
 def _between_counts(hit: RuleMatch) -> Built:
     """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
-    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2", "n3") or 0)
+    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2") or 0)
     if not near < far <= near + 50:
         return None
-    unit = hit.lex("UNIT", "u", "u2", "u3")
+    unit = hit.unit
     start, end = (shift(hit.today, duration(count, unit), -1) for count in (far, near))
     return fixed(start, end + DAY)
 
@@ -153,19 +186,14 @@ DURATIONS = (
          "the next 5 business days"),
     Rule("relative_count", "n:NUM r:REL u:UNITS",
          lambda h: _rolling(h.ctx, duration(h.value("n"), h.unit), h.lex("REL", "r")), 0.9, "in the 4 next days"),
-    Rule("half_unit", "half (a|an|the)? u:(year|month|decade|century)", _half_unit, 0.9, "half a year ago"),
-    Rule("duration_and_a_half", "((an|a|n:NUM) u:UNIT and a half(?=AGO)|n2:NUM and a half u2:(UNIT|SMALLUNIT))",
-         lambda h: _and_half(h, h.value("n", "n2") or 1), 0.9, "a year and a half ago"),
-    Rule("decimal_duration", "n:MDX u:(UNITS|SMALLUNIT)", _decimal, 0.9, "1.5 years ago"),
+    Rule("and_a_half", "((an|a|n:NUM) u:UNIT and a half(?=AGO)|n:NUM and a half u:(UNIT|SMALLUNIT)|x:MDX u:(UNITS|"
+         "SMALLUNIT)|half (a|an|the)? u:(year|month|decade|century|hour))", _and_half, 0.9, "a year and a half ago"),
     Rule("this_time", "(this|the? same) (time|day) r:(LAST|NEXT) u:UNIT1",
          lambda h: that_day(shift(h.today, duration(1, h.unit), -1 if h.lex("LAST", "r") else 1)), 0.93,
          "this time last year"),
-    Rule("half_hour", "half (a|an) hour", lambda h: ("U", Duration(seconds=1800, unit="minute", count=30)), 0.9,
-         "half an hour ago"),
-    Rule("small_unit", "(in|over|during|within|for) the (last|past|previous) u:(hour|minute)", _small_unit, 0.9,
-         "in the past hour"),
-    Rule("within_the_hour", "within the u:(hour|minute)", _small_unit, 0.8, "within the hour"),
-    Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u3:UNITS|a u2:UNIT1 or n3:NUM) ago",
+    Rule("small_unit", "((in|over|during|within|for) the (last|past|previous)|within the) u:(hour|minute)", _small_unit,
+         0.9, "in the past hour"),
+    Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u:UNITS|a u:UNIT1 or n2:NUM) ago",
          _between_counts, 0.85, "3 or 4 days ago"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
     Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration, 0.45,
@@ -198,6 +226,9 @@ def _day_of_week(ctx: Context, weekday: int, weeks: int) -> datetime:
 
 def _relative_weekday(hit: RuleMatch) -> Built:
     weekday, today, word = hit.lex("WD", "w"), hit.today, hit.word("r")
+    if hit.ctx.told and (word == "this" or hit.lex("REL", "r") < 0):
+        cycle, past = weekly(weekday), word != "this" or hit.here.tense == PAST
+        return one("D", "day", cycle.last(today, strict=word != "this") if past else cycle.next(today))
     if hit.lex("REL", "r") < 0:
         back = _back(today, weekday)
         return that_day(today - (8 if back == 1 and word == "last" else back) * DAY)  # the day before is yesterday
@@ -219,8 +250,9 @@ def _weekday_list(hit: RuleMatch) -> Built:
     return fixed(end - more, end + DAY)
 
 
-def _night(hit: RuleMatch, ago: int) -> Built:
-    start = hit.today - ago * DAY
+def _night(hit: RuleMatch) -> Built:
+    """Read "tonight", "last night", "the night before last", "two nights ago"."""
+    start = hit.today - (hit.value("n") or (0 if hit.says("tonight") else 2 if hit.says("before") else 1)) * DAY
     return one("D", "time", Interval(start + timedelta(hours=18), start + timedelta(hours=28)))
 
 
@@ -267,29 +299,31 @@ def _last_weekdays(hit: RuleMatch) -> Built:
     return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
 
 
+_BESIDE_TODAY = {"yesterday": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
+
+
+def _beside_today(hit: RuleMatch) -> Built:
+    """Read "yesterday", "the day after tomorrow", "today"."""
+    days = sum(_BESIDE_TODAY.get(token.word, 0) for token in hit.tokens)
+    return that_day(hit.today + (days + hit.says("after") - hit.says("before")) * DAY)
+
+
 DAYS = (
-    Rule("two_days_ago", "the? day before yesterday", lambda h: that_day(h.today - 2 * DAY), 0.98,
+    Rule("beside_today", "(the? day (before|after))? (yesterday|tomorrow|tmrw|tmr)", _beside_today, 0.97,
          "the day before yesterday"),
-    Rule("in_two_days", "the? day after tomorrow", lambda h: that_day(h.today + 2 * DAY), 0.98,
-         "the day after tomorrow"),
-    Rule("today", "(today|otd|(current|present) (day|date))", lambda h: that_day(h.today), 0.95, "what happened today"),
-    Rule("yesterday", "yesterday", lambda h: that_day(h.today - DAY), 0.97, "what did Priya say yesterday"),
-    Rule("tomorrow", "(tomorrow|tmrw|tmr)", lambda h: that_day(h.today + DAY), 0.95, "what is due tomorrow"),
+    Rule("today", "(today|otd|(current|present) (day|date))", _beside_today, 0.95, "what happened today"),
     Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))",
          lambda h: that_day(unit_of(h.today, h.lex("CLOSEOF", "k") or h.unit, h.ctx.week_start).end - DAY), 0.85,
          "due by EOM"),
-    Rule("night_before_last", "the? night before last", lambda h: _night(h, 2), 0.93, "the night before last"),
-    Rule("night", "(r:last night|tonight)", lambda h: _night(h, 1 if h.word("r") else 0), 0.9,
+    Rule("night", "(the? night before last|last night|tonight|n:NUM nights ago)", _night, 0.9,
          "what did we cook last night"),
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|c:H) (before last|after next)", _two_away, 0.95,
          "the weekend before last"),
     Rule("weekday_list", "(?<!between) r:REL? a:WD middle:(COMMA? (and|or)? WD){0,3} COMMA? (and|or|COMMA) (REL|on)? "
          "b:WD(?!(of|in)? the? REL UNIT1)", _weekday_list, 0.95, "what did I work on last Tuesday and Wednesday"),
-    Rule("nth_weekday_ago", "n:NUM w:WDS ago", _weekdays_away, 0.95, "two Mondays ago"),
-    Rule("nth_weekday_from_now", "n:NUM w:WDS (from now|hence|from today)", _weekdays_away, 0.9, "2 Sundays from now"),
+    Rule("nth_weekday_away", "n:NUM w:WDS (ago|from now|hence|from today)", _weekdays_away, 0.92, "two Mondays ago"),
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))",
          lambda h: that_day(h.today + (_ahead(h.today, h.lex("WD", "w")) + 7) * DAY), 0.8, "on Monday week"),
-    Rule("nights_ago", "n:NUM nights ago", lambda h: _night(h, h.value("n")), 0.9, "two nights ago"),
     Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
     Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
@@ -318,7 +352,7 @@ def _relative_unit(hit: RuleMatch) -> Built:
             return None
     if word == "past" and hit.beside(-1).word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
-    return unit_from_today(ctx, unit, sign)
+    return unit_from_today(ctx, unit, -1 if ctx.told and not sign and lies_back(hit, unit) else sign)
 
 
 def _years_ago_in(hit: RuleMatch) -> Built:
@@ -343,6 +377,9 @@ def _relative_cycle(hit: RuleMatch) -> Built:
     cycle = period.cycle
     if cycle is None or cycle.is_weekly or cycle.is_monthly:
         return None
+    running = cycle.last(hit.today) if sign == 0 and hit.token("s") else None
+    if running and (running.end > hit.today or (hit.ctx.told and hit.here.tense == PAST)):
+        return one(symbol, period.unit, running)  # "this winter", said in January
     if sign < 0:
         return one(symbol, period.unit, _before(period, hit.today))
     return one(symbol, period.unit, cycle.next(hit.today, strict=True) if sign else cycle.at(hit.today.year))
@@ -399,17 +436,14 @@ COUNTS = (
          lambda h: _rolling(h.ctx, h.value("u"), h.lex("REL", "r")), 0.93, "in the last 10 days"),
     Rule("more_than_ago", "((no|not)? (more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
          "more than two weeks ago"),
-    Rule("years_ago_in", "u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)", _years_ago_in, 0.92,
-         "3 years ago in May"),
-    Rule("in_years_ago", "(c:(N|S|H|Q|D)|m:MONTH) COMMA? u:U ago(?!than)", _years_ago_in, 0.92, "in May 3 years ago"),
+    Rule("years_ago_in", "(u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)|(c:(N|S|H|Q|D)|m:MONTH) "
+         "COMMA? u:U ago(?!than))", _years_ago_in, 0.92, "3 years ago in May"),
     Rule("ago", "(about|around|roughly|nearly|almost|approximately|exactly|some|just)? u:U ago:AGO(?!than)", _offset,
          0.9, "two weeks ago"),
-    Rule("in_length", "in (about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))", _offset, 0.6,
-         "in three weeks"),
-    Rule("in_length_on", "in u:U(?=on? WD)", _offset, 0.7, "in three days on Friday"),
-    Rule("offset_weekday", "(f:F COMMA? on? (last|next|this)? w:WD)", _offset_weekday, 0.9,
-         "four months from today on Friday"),
-    Rule("weekday_offset", "on? w:WD COMMA? f:F", _offset_weekday, 0.9, "Thursday three weeks from now"),
+    Rule("in_length", "in ((about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))|u:U(?=on? WD))",
+         _offset, 0.6, "in three weeks"),
+    Rule("offset_weekday", "(f:F COMMA? on? (last|next|this)? w:WD|on? w:WD COMMA? f:F)", _offset_weekday, 0.9,
+         "Thursday three weeks from now"),
     Rule("within", "within (a|the)? u:U(?!(of|from|after|before))", _within, 0.8, "within two years"),
     Rule("unit_to_date", "the? u:UNIT1 DASH? to DASH? date", to_date, 0.9, "the quarter to date"),
 )  # fmt: skip

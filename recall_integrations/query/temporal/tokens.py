@@ -29,7 +29,9 @@ from recall_integrations.records import record
 
 _SCAN = regex(
     r"""
-    (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
+    (?=\S)(?:
+    (?P<plain>(?![cf]y\b)[^\W\d_]+)(?=[\ ,;!?\n]|\.\s|$)
+  | (?P<url>(?:https?://|www\.|<a\b)\S+ | [\w.+]{1,64}@\S+)
   | (?P<stamp>(?<![\w./-])\d{4}-\d\d?-\d\d?[T ]\d\d?:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z\b|[+-]\d\d:?\d\d\b)?)
   | (?P<clock>(?<![\w.:/])\d{1,2}(?:[:.]\d\d)?\ ?(?:[ap]\.m\.|[ap]m\b)|(?<![\w.:/-])\d{1,2}\ ?o['’]?clock\b)
   | (?P<week>(?<![\w./-])\d{4}-?W\d\d?\b)
@@ -47,7 +49,7 @@ _SCAN = regex(
   | (?P<word>[^\W\d_]+(?:['’][^\W\d_]+)?(?P<junk>[\d_]\w*)?)
   | (?P<mark>[-–—/.,:~()=<>$])
   | (?P<other>[^\s\w'’])
-    """.replace("NAMES", MONTHS),
+    )""".replace("NAMES", MONTHS),
     re.VERBOSE | re.IGNORECASE,
 )
 _SPACED_DATE = regex(r"(?<![\w./-])(\d{4}) (\d{1,2}) (\d{1,2})(?![\w/:-]|\.\d)")
@@ -128,6 +130,10 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
     position = 0
     while match := _SCAN.search(text, position):
         position = match.end()
+        if match.lastgroup == "plain":  # a word, and most are: what else begins with letters goes on with other signs
+            word = match[0].lower()
+            out.append(DateToken(vocabulary.get(word, "x"), None, match.start(), position, word))
+            continue
         kind = match.lastgroup if match.lastgroup not in ("tail", "junk") else ("number" if match["number"] else "word")
         start, raw = match.start(), match.group()
         if kind in ("word", "joined"):
@@ -137,7 +143,7 @@ def tokenize(text: str, vocabulary: dict[str, str], now: datetime) -> list[DateT
             out.append(DateToken(_MARKS.get(raw, raw), raw, start, position))
         elif kind == "number":
             spaced = _SPACED_DATE.match(text, start) if len(raw) == 4 else None
-            if spaced and (found := _date(spaced[1], spaced[2], spaced[3], now)):
+            if spaced and (found := date_of(spaced[1], spaced[2], spaced[3], now)):
                 position = spaced.end()
                 out.append(DateToken("D", Period("day", found), start, position))
             else:
@@ -230,8 +236,7 @@ def _read(kind: str, raw: str, digits: list[int], now: datetime) -> tuple[str, A
     elif kind == "stamp":  # in ISO 8601; seconds give a window of a minute, minutes one of half an hour
         moment = datetime(*digits[:5])  # type: ignore[arg-type]
         length = timedelta(minutes=1 if raw.count(":", 0, 19) > 1 else 30)
-        zone = re.search(r"(?:Z|[+-]\d\d:?\d\d)$", raw[12:], re.IGNORECASE)
-        return "D", Period("time", Interval(moment, moment + length, moment)), zone[0] if zone else ""
+        return "D", Period("time", Interval(moment, moment + length, moment)), ""
     elif kind == "decade":
         first = digits[0]
         year = first if first > 99 else 1900 + first if first > (now.year % 100) else 2000 + first
@@ -309,7 +314,7 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
     if match := _DATE.fullmatch(run):
         if match[2] == "." and len(match[4]) != 4 and len(match[1]) != 4:
             return None  # a version number
-        found = _date(match[1], match[3], match[4], now)
+        found = date_of(match[1], match[3], match[4], now, day_first=match[2] == ".")
         return DateToken("D", Period("day", found), start, end) if found else None
     if match := re.fullmatch(r"(\d{1,2}):(\d\d)(?::\d\d)?", run):
         hour, minute = int(match[1]), int(match[2])
@@ -328,7 +333,7 @@ def _run(run: str, start: int, beside_month: bool, now: datetime) -> DateToken |
 
 def _plain(run: str, start: int, now: datetime) -> DateToken | None:
     end = start + len(run)
-    if len(run) == 8 and run[:2] in ("19", "20") and (found := _date(run[:4], run[4:6], run[6:], now)):
+    if len(run) == 8 and run[:2] in ("19", "20") and (found := date_of(run[:4], run[4:6], run[6:], now)):
         return DateToken("D", Period("day", found), start, end)
     if len(run) > 9:
         return None
@@ -337,8 +342,10 @@ def _plain(run: str, start: int, now: datetime) -> DateToken | None:
     return DateToken("g" if symbol == "y" and len(run) != 4 else symbol, value, start, end)
 
 
-def _month_day(left: int, right: int) -> tuple[int, int] | None:
-    """Return `(month, day)`: month first, as in the United States, if both orders can be."""
+def _month_day(left: int, right: int, *, day_first: bool = False) -> tuple[int, int] | None:
+    """Return `(month, day)`: if both orders can be month first, as in the United States, who write no dots."""
+    if day_first:
+        left, right = right, left
     if 1 <= left <= 12 and 1 <= right <= 31:
         return left, right
     if 1 <= right <= 12 and 1 <= left <= 31:
@@ -346,13 +353,13 @@ def _month_day(left: int, right: int) -> tuple[int, int] | None:
     return None
 
 
-def _date(first: str, second: str, third: str, now: datetime) -> Interval | None:
+def date_of(first: str, second: str, third: str, now: datetime, *, day_first: bool = False) -> Interval | None:
     """Read a date: year first if it has four digits; else month and day as in `_month_day`, year last."""
     if len(first) == 4:
         year, pair = int(first), (int(second), int(third)) if len(second) < 3 and len(third) < 3 else None
     elif len(first) < 3 and len(second) < 3 and len(third) in (2, 4):
         year = int(third) if len(third) == 4 else full_year(int(third), now)
-        pair = _month_day(int(first), int(second))
+        pair = _month_day(int(first), int(second), day_first=day_first)
     else:
         return None
     if pair is None or not 1000 <= year <= 9998:

@@ -26,8 +26,9 @@ NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)
         ("(?<!of) NUM (?=of)", "NUM"),
         ("^ n:NUM $", "NUM"),
         ("(of (in|on)?)? NUM", "NUM"),
-        ("first:((?=of)in|NUM) the?", "of in NUM"),
-        ("of | NUM", ""),
+        ("first:((?=of)in|NUM) the?", "in NUM"),
+        ("of | NUM", "of NUM"),
+        ("(of NUM|in NUM)", "of in"),
         ("of?", ""),
     ],
 )

@@ -25,12 +25,62 @@ def days(text: str, now: datetime = NOW) -> str | None:
 
 
 FAMILIES = {
+    "other orders of words": """
+        eighteen hundred forty eight | 1848-01-01 1849-01-01
+        in two thousand and five | 2005-01-01 2006-01-01
+        the seventeenth of April | 2026-04-17 2026-04-18
+        2021/Nov/17 | 2021-11-17 2021-11-18
+        November-2021-17 | 2021-11-17 2021-11-18
+        October third 11 | 2011-10-03 2011-10-04
+        on March 5, 98 | 1998-03-05 1998-03-06
+        in 2024 June | 2024-06-01 2024-07-01
+        born in August of 91 | 1991-08-01 1991-09-01
+        June 26 to 28, 2020 | 2020-06-26 2020-06-29
+        in Q3 of 2024 | 2024-07-01 2024-10-01
+        in 2024, Q3 | 2024-07-01 2024-10-01
+        quarter 3 of 2024 | 2024-07-01 2024-10-01
+        the third quarter of 2024 | 2024-07-01 2024-10-01
+        2024, the third quarter | 2024-07-01 2024-10-01
+        Q1 to Q3 2018 | 2018-01-01 2018-10-01
+        in the mid-nineties | 1994-01-01 1997-01-01
+        who sang it in nineties | 1990-01-01 2000-01-01
+        at the end of summer | 2025-08-01 2025-09-01
+        next 6/21 | 2026-06-21 2026-06-22
+        6/2-6/9/2021 | 2021-06-02 2021-06-10
+        at Acme 2019 - present | 2019-01-01 2026-06-17
+        up to 2020 | - 2021-01-01
+        2019 and later | 2019-01-01 -
+        between 2015 and 2019 | 2015-01-01 2020-01-01
+        in the April | 2026-04-01 2026-05-01
+        the day after tomorrow | 2026-06-19 2026-06-20
+        what did Priya say yesterday | 2026-06-16 2026-06-17
+        what is due tomorrow | 2026-06-18 2026-06-19
+        in three days on Friday | 2026-06-19 2026-06-20
+        four months from today on Friday | 2026-10-23 2026-10-24
+        end of week | 2026-06-18 2026-06-22
+        Q3 of last year | 2025-07-01 2025-10-01
+        on Black Friday 2014 | 2014-11-28 2014-11-29
+        the 4th until the 22nd this month | 2026-06-04 2026-06-23
+        the weekend of Christmas | 2025-12-25 2025-12-29
+        in Christmas week | 2025-12-22 2025-12-29
+        on Memorial Day weekend | 2026-05-23 2026-05-26
+        on the morning of 3 May | 2026-05-03 2026-05-04
+        from 9am to 11am yesterday | 2026-06-16 2026-06-17
+        after 5pm yesterday | 2026-06-16 2026-06-17
+        for 3 days from last Monday | 2026-06-15 2026-06-18
+        3 days, from last Monday | 2026-06-15 2026-06-18
+        > 2019 | 2020-01-01 -
+        < 2019 | - 2019-01-01
+        starting October 6th | 2025-10-06 -
+    """,
     "the same unit": """
         they split up the same week | 2026-06-15 2026-06-22
         that same month | 2026-06-01 2026-07-01
         born the same year | 2026-01-01 2027-01-01
     """,
     "said in other words": """
+        on 8.5.2023 | 2023-05-08 2023-05-09
+        31 January, two of us | 2026-01-31 2026-02-01
         1.5 years ago | 2024-12-17 2024-12-18
         three and a half weeks ago | 2026-05-24 2026-05-25
         this time last year | 2025-06-17 2025-06-18
@@ -303,6 +353,10 @@ DATELESS = """
     this may, or may not, help
     the device may 3 of 4 times fail
     1000s of people
+    the $DEC farm
+    the easter egg in the app
+    at the end of the day it works
+    during the march of progress
     the 60s limit
     I had an epiphany
     enjoy the rest of your day
