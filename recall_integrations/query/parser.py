@@ -17,6 +17,7 @@ from recall_integrations.query import features
 from recall_integrations.query.asides import asides
 from recall_integrations.query.by_table.cues import relations, type_cues
 from recall_integrations.query.by_table.person import asked_role, first_person
+from recall_integrations.query.by_table.sessions import talk
 from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.identifiers import find_identifiers
@@ -24,7 +25,6 @@ from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query, unknown
-from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
@@ -207,10 +207,19 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         asked_role=found.asked.role,
         asked_role_strength=found.asked.strength,
         session=found.session,
-        talk=guard("parse.talk", lambda: asks_talk(found), NOTHING),
+        talk=guard("parse.talk", lambda: _talk(found), NOTHING),
         language=language,
         unread=unread(language),
         memories_in=words.memories_in,
+    )
+
+
+def _talk(found: Findings) -> str:
+    if not found.placed and found.window is None:
+        return NOTHING
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT and r.mention]
+    return talk(
+        found.wanted, found.language, when=found.placed, named=named, beside=found.asides, session=found.session
     )
 
 
