@@ -71,11 +71,15 @@ def checked(code: str, content: Any) -> Tables:
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
 
 
-@functools.cache
 def english(reader: str) -> Mapping[str, Any]:
     """Return the lists of words of one of the readers of English, mostly parted by blanks."""
-    found: Mapping[str, Any] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))[reader]
+    found: Mapping[str, Any] = _english()[reader]
     return found
+
+
+@functools.cache
+def _english() -> Any:
+    return json.loads((_folder() / "en.json").read_text(encoding="utf-8"))
 
 
 def unread(language: str | None) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.phrases import WORD_BEGINS, Said, Slots, alternatives, pattern, written
+from recall_integrations.languages.phrases import WORD_BEGINS, WORD_ENDS, Said, Slots, alternatives, pattern, written
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
@@ -115,10 +115,12 @@ class Wording:
         if lists not in self._joined:
             each = {name: written(known, self._slots) for name in lists.names if (known := self.phrases(name))}
             begins = WORD_BEGINS if all(one.startswith(WORD_BEGINS) for one in each.values()) else ""
-            groups = "|".join(f"(?P<{name}>{one.removeprefix(begins)})" for name, one in each.items())
+            ends = WORD_ENDS if all(one.endswith(WORD_ENDS) for one in each.values()) else ""
+            bodies = {name: one.removeprefix(begins).removesuffix(ends) for name, one in each.items()}
+            groups = "|".join(f"(?P<{name}>{body})" for name, body in bodies.items())
             flags = 0 if lists.small and self._small else re.IGNORECASE
             try:
-                self._joined[lists] = re.compile(f"{begins}(?:{groups or '(?!)'})", flags)
+                self._joined[lists] = re.compile(f"{begins}(?:{groups or '(?!)'}){ends}", flags)
             except re.error:
                 for name in each:
                     self.pattern(name)  # says which phrase cannot be read
