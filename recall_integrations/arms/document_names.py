@@ -18,23 +18,22 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary, looks_ordinary
-from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, content, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words
 
-TITLES = word_set("mr mrs ms mx miss dr prof professor sir madam dame lord lady rev judge senator")
+TITLES = frozenset("mr mrs ms mx miss dr prof professor sir madam dame lord lady rev judge senator".split())
 
 # Ordinary words that are the first word of a name at the start of a sentence ("New York is …").
-NAME_OPENERS = word_set(
+NAME_OPENERS = frozenset(
     """
     new north south east west great big little old red black white blue green golden silver royal first united
     national international general saint st mount mt lake fort port cape los las san santa el grand upper lower project
     university bank museum hotel hospital camp river club cafe
-    """
+    """.split()
 )
 
 # Who stands before one of these is somebody, or something that acts. Third person or past.
-PERSON_VERBS = word_set(
+PERSON_VERBS = frozenset(
     """
     said says told tells asked asks thinks thought wants wanted likes liked loves loved hates hated prefers preferred
     reports works worked manages managed lives lived joined joins met meets called calls emailed emails mentioned
@@ -46,7 +45,7 @@ PERSON_VERBS = word_set(
     insisted noted argued announced pinged messaged texted hosts hosted mentors mentored needs needed
     uses used speaks spoke understands remembers remembered forgot left returned arrived became assigned escalated
     depends
-    """
+    """.split()
 )
 
 _SEAT = regex(r"[a-z]?\d{1,4}[a-z]?\Z")  # B12, 2nd floor's 2a

@@ -47,7 +47,7 @@ def needs(phrase: str, begins: Mapping[str, Begins], slots: Mapping[str, str]) -
     if phrase.startswith("~") or is_loose(phrase, slots):
         return ()
     found = []
-    for element in _elements(phrase):
+    for element in _elements(phrase.removeprefix("^")):
         words = None if element.startswith("[") else _Reader(element, begins).alternatives()
         if words and all(word for word, _ in words):
             found.append(frozenset(word.lower() for word, _ in words))

@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
 
 SECTIONS = ("dates", "negation", "person", "questions", "types", "sessions")
-ENGLISH = "en"  # is read by rules of its own, but for negation, person and sessions; its words are in `en.json`
+ENGLISH = "en"  # its words are in `en.json`; dates are read by rules of its own
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -39,7 +39,7 @@ def _folder() -> Any:
 READ: tuple[str, ...] = tuple(
     sorted(entry.name.removesuffix(".yaml") for entry in _folder().iterdir() if entry.name.endswith(".yaml"))
 )
-"""Codes of the languages with a table file, in order. English is read by rules of its own, with words of `en.json`."""
+"""Codes of the languages with a table file, in order. The words of English are in `en.json`."""
 
 
 def name_of(code: str) -> str:
@@ -71,11 +71,15 @@ def checked(code: str, content: Any) -> Tables:
     return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
 
 
-@functools.cache
 def english(reader: str) -> Mapping[str, Any]:
     """Return the lists of words of one of the readers of English, mostly parted by blanks."""
-    found: Mapping[str, Any] = json.loads((_folder() / "en.json").read_text(encoding="utf-8"))[reader]
+    found: Mapping[str, Any] = _english()[reader]
     return found
+
+
+@functools.cache
+def _english() -> Any:
+    return json.loads((_folder() / "en.json").read_text(encoding="utf-8"))
 
 
 def unread(language: str | None) -> tuple[str, ...]:

@@ -6,14 +6,11 @@ specificity = 0.35·entity_density + 0.25·temporal + 0.25·lexical_rarity + 0.1
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table import cues
-from recall_integrations.query.folding import folded
+from recall_integrations.query.by_table.cues import HYBRID, INTENTS, KNOWLEDGE, NEURAL, intents
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spans import starts_inside
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
@@ -84,78 +81,6 @@ def rarity(held: int, memories: int) -> float:
     return min(1.0, idf(min(held, n), n) / idf(1, n))
 
 
-class TypeCue(NamedTuple):
-    """A pattern, matched anywhere in the folded query, and what it says of the type of the memory asked for."""
-
-    pattern: re.Pattern[str]
-    kind: cues.Kind
-
-
-_START = (
-    r"(?:^|[.!?;:,(\"“] ?|\b(?:me|know|please|remember|recall|wonder(?:ing)?|idea|and|so|hey|hi) )"  # of a question
-)
-
-
-def _cue(pattern: str, strength: float, *types: MemoryType, filters: bool = False) -> TypeCue:
-    return TypeCue(regex(rf"(?:{pattern})"), cues.Kind(strength, types, filters))
-
-
-# Whose preferences, or which: only where they are asked for may other memories be left out. "The preferences page" and
-# "preferences.yaml" are about something else.
-_WHOSE = (
-    r"(?:my|our|your|his|her|their|general|user|personal"
-    r"|(?!(?:what|that|it|who|where|how|here|there|let)'s)\w+(?:'s|s'))"
-)
-_WHICH = r"(?:what|which|all|any)(?: (?:are|is|were|was)(?: the)?)?"
-_NO_PART = (
-    r"(?![-/_]|\.\w)(?! (?:pages?|files?|screens?|dialogs?|dialogues?|settings?|tables?|menus?|panels?|panes?|tabs?"
-    r"|forms?|windows?|views?|buttons?|sections?|modals?|components?|modules?|class(?:es)?|services?|endpoints?|apis?|stores?"
-    r"|schemas?|models?|columns?|fields?|keys?|objects?|caches?|ui|db|database|migrations?|bugs?|tickets?"
-    r"|tests?|cent(?:er|re))\b)"
-)
-_T = MemoryType
-TYPE_CUES: tuple[TypeCue, ...] = (
-    _cue(
-        rf"\b(?:{_WHOSE} (?:\w+ ){{0,2}}|{_WHICH} (?:\w+ )?)preferences?\b{_NO_PART}", 0.6, _T.PREFERENCE, filters=True
-    ),
-    _cue(r"\bpreferences?\b", 0.6, _T.PREFERENCE),
-    _cue(r"\bprefer(?:s|red)?\b|\bfavou?rites?\b|\bwould rather\b", 0.6, _T.PREFERENCE),
-    _cue(r"\bwhat should (?:i|we) (?:configure|use|choose|pick|set)\b", 0.5, _T.PREFERENCE),
-    _cue(r"\bcommunication style\b|\bdo(?:es)? .{1,40} like\b", 0.4, _T.PREFERENCE),
-    _cue(rf"{_START}when (?:did|was|were|is|will)\b|\bwhen did\b", 0.6, _T.EVENT),
-    _cue(
-        r"\bwhat (?:happened|was happening|went wrong)\b|\b(?:did|have|had) (?:i|we) (?:finish|complete|ship"
-        r"|send|sent|merge)(?:p?ed|d)?\b",
-        0.3,
-        _T.EVENT,
-    ),
-    _cue(r"\bhow (?:do|can|should|did) (?:i|we)\b|\bhow to\b|\bsteps (?:to|for)\b", 0.4, _T.SKILL),
-    _cue(r"\bsummar(?:y|ies|ise|ize)\b|\boverview\b|\brecap\b|\btl;?dr\b", 0.6, _T.SUMMARY),
-    _cue(rf"{_START}who(?:'s| is| are| was| were)\b", 0.6),
-    _cue(r"\b(?:number|id|key|password|address|code|token|pin)\b", 0.4),
-    _cue(r"\b(?:something|anything|things?|stuff) (?:about|on|like)\b", 0.2),
-)
-
-
-def type_cues(text: str, language: str | None = "en") -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Return the strength of the strongest cue, the cued types, strongest first, and the types that may pre-filter."""
-    if language != "en":
-        return cues.type_cues(text, language)
-    said = folded(text)
-    return cues.summed(cue.kind for cue in TYPE_CUES if cue.pattern.search(said))
-
-
-PREDICATES: dict[str, tuple[str, ...]] = {
-    word: tuple(edges.split()) for words, edges in _EN["predicates"].items() for word in words.split()
-}
-
-
-def predicate_hints(tokens: Sequence[Token], text: str = "", language: str | None = "en") -> tuple[str, ...]:
-    """Return the edge types that the query's words point at, in order of appearance."""
-    said = [token.word for token in tokens] if language == "en" else cues.relations(text, language)
-    return tuple(dict.fromkeys(p for word in said for p in PREDICATES.get(word, ())))
-
-
 DOMAIN_SIGNAL_MAX = 0.15
 STOPWORD_RATIO_MIN = 0.4
 
@@ -221,8 +146,6 @@ def rare_by(frequency: Callable[[str], int], memories: int, *, share_max: float 
     return lambda term: 1 <= frequency(term) <= most
 
 
-KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"
-
 MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
     KNOWLEDGE: (MemoryType.CHUNK,),
     NEURAL: tuple(t for t in MemoryType if t is not MemoryType.CHUNK),
@@ -230,55 +153,25 @@ MODE_TYPES: dict[str, tuple[MemoryType, ...]] = {
 }
 
 
-class Intent(NamedTuple):
-    """A pattern, matched anywhere in the folded query, and its effect on the router.
-
-    `mode` is the mode that it speaks for (`None`: it says nothing of the kind of memory). With `graph_bias` memories
-    linked to the entities of the query come first, with `time_bias` newer ones, or those of the time in question.
-    """
-
-    name: str
-    pattern: re.Pattern[str]
-    mode: str | None = None
-    graph_bias: bool = False
-    time_bias: bool = False
-
-
-def _intent(name: str, pattern: str, mode: str | None, *, graph: bool = False, time: bool = False) -> Intent:
-    return Intent(name, regex(rf"\b(?:{pattern})\b"), mode, graph, time)
-
-
-INTENTS: tuple[Intent, ...] = tuple(
-    _intent(name, one["says"], one.get("mode"), graph=one.get("graph", False), time=one.get("time", False))
-    for name, one in english("intents").items()
-)
-
-
 def router_mode(
     text: str,
     identifiers: Sequence[Identifier] | None = None,
     *,
     dated: bool = False,
-    intents: Sequence[Intent] = INTENTS,
     language: str | None = "en",
 ) -> Router:
     """Return the mode that all evidence agrees on, else `hybrid`; e-mail addresses and quotations speak for none."""
     found = tuple(find_identifiers(text) if identifiers is None else identifiers)
-    if language == "en":
-        said = folded(text)
-        meant = [intent for intent in intents if intent.pattern.search(said)]
-    else:
-        named_there = cues.intents(text, language)
-        meant = [intent for intent in intents if intent.name in named_there]
-    voices = {intent.mode for intent in meant if intent.mode is not None}
+    meant = {name: INTENTS[name] for name in intents(text, language)}
+    voices = {intent.mode for intent in meant.values() if intent.mode is not None}
     named = [i for i in found if i.knowledge]
     if named:
         voices.add(KNOWLEDGE)
-    why = [f"{i.kind} {i.text}" for i in named] + [intent.name for intent in meant]
+    why = [f"{i.kind} {i.text}" for i in named] + [name.replace("_", " ") for name in meant]
     mode = voices.pop() if len(voices) == 1 else HYBRID
     return Router(
         mode=mode,
         reason=f"{mode}: {', '.join(why)}" if why else f"{mode}: nothing speaks for one kind of memory",
-        graph_bias=any(intent.graph_bias for intent in meant),
-        time_bias=dated or any(intent.time_bias for intent in meant),
+        graph_bias=any(intent.graph_bias for intent in meant.values()),
+        time_bias=dated or any(intent.time_bias for intent in meant.values()),
     )

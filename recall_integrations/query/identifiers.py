@@ -16,50 +16,49 @@ from typing import Any, NamedTuple
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.patterns import regex
-from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types.query import Identifier
 
 _LISTS = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
 
 # Case-folded. Brands, products and units that are written like code, and are ordinary words of a conversation.
-NO_CODE = word_set(_LISTS["no_code"])
+NO_CODE = frozenset(_LISTS["no_code"].split())
 
 # Last part of a name in camel case that is code ("UserService") and not a brand ("WestJet").
 CODE_NOUNS = tuple(_LISTS["code_nouns"].split())
 
 # First part of a family or given name with a capital inside: McCarthy, DeShawn, LeBlanc, MacDonald, JoAnn.
-NAME_PREFIXES = word_set(_LISTS["name_prefixes"])
+NAME_PREFIXES = frozenset(_LISTS["name_prefixes"].split())
 
 # Before "-123": standards, models, products, quarters, months, roads. "GPT-4" and "COVID-19" are words.
-NO_TICKETS = word_set(_LISTS["no_tickets"])
+NO_TICKETS = frozenset(_LISTS["no_tickets"].split())
 
 # Error codes that are letters and a number, without and with a dash that must be there.
 CODE_PREFIXES = ("E", "TS", "CS", "KB", "LNK", "MSB", "NU", "NETSDK", "PLC", "PLE", "PLR", "PLW", "RUF", "SQLSTATE")
 DASHED_PREFIXES = ("ORA", "PLS", "TNS", "RMAN", "SQL", "SP2", "IMP", "EXP", "LPX", "AADSTS")
 
 # Names of the POSIX and Node.js errors that begin with an E.
-ERRNO = word_set(_LISTS["errno"])
+ERRNO = frozenset(_LISTS["errno"].split())
 
 # Case-folded. Endings that make "name.ending" a file.
-FILE_ENDINGS = word_set(_LISTS["file_endings"])
+FILE_ENDINGS = frozenset(_LISTS["file_endings"].split())
 
 # Files that are known by the whole name.
-DOT_FILES = word_set(_LISTS["dot_files"])
+DOT_FILES = frozenset(_LISTS["dot_files"].split())
 
 # Folders that begin a path and are no words of a conversation, and those that begin it after a "/".
-FOLDERS = word_set(_LISTS["folders"])
-ROOTS = word_set(_LISTS["roots"])
+FOLDERS = frozenset(_LISTS["folders"].split())
+ROOTS = frozenset(_LISTS["roots"].split())
 
 # Before the colon of `repo:path`; and what stands before a colon in ordinary text.
-QUALIFIERS = word_set(_LISTS["qualifiers"])
-NO_QUALIFIERS = word_set(_LISTS["no_qualifiers"])
+QUALIFIERS = frozenset(_LISTS["qualifiers"].split())
+NO_QUALIFIERS = frozenset(_LISTS["no_qualifiers"].split())
 
 # Parts of compound adjectives: "part-time/full-time" is not a repository.
-COMPOUNDS = word_set(_LISTS["compounds"])
+COMPOUNDS = frozenset(_LISTS["compounds"].split())
 
 # Of hosts that are written without "https://".
-TOP_LEVEL_DOMAINS = word_set(_LISTS["top_level_domains"])
+TOP_LEVEL_DOMAINS = frozenset(_LISTS["top_level_domains"].split())
 
 
 CHARS_MAX = 256  # nobody means a longer "word" letter by letter

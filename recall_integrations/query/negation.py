@@ -5,14 +5,13 @@ from __future__ import annotations
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.negation import excluded
-from recall_integrations.query.folding import word_set
 from recall_integrations.records import record
 
 _EN = english("negatives")
-NEGATED_AUXILIARIES = word_set(_EN["auxiliaries"])  # "n't" without its apostrophe is how people type
-NEGATIVES = NEGATED_AUXILIARIES | word_set(_EN["words"])
+NEGATED_AUXILIARIES = frozenset(_EN["auxiliaries"].split())  # "n't" without its apostrophe is how people type
+NEGATIVES = NEGATED_AUXILIARIES | frozenset(_EN["words"].split())
 _RUN = regex(r"\w+")
-_CUE_RUNS = word_set(_EN["runs"])  # a text in English that excludes something has one of these runs of letters
+_CUE_RUNS = frozenset(_EN["runs"].split())  # a text in English that excludes something has one of these runs of letters
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
-from recall_integrations.patterns import regex
-from recall_integrations.query.by_table import cues
+from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.query.by_table.cues import FIRST, LAST, PAST, asks_several, occurrences
 from recall_integrations.records import record
 from recall_integrations.text import stems
 from recall_integrations.types import TemporalWindow
 from recall_integrations.types.query import SessionRef
-
-FIRST, LAST, PAST = "first", "last", "past"
-_NO_NAME = r"(?!\s+names?\b)"
-_ENGLISH = {
-    FIRST: regex(rf"\b(?:first|1st|earliest|initial(?:ly)?|original(?:ly)?)\b{_NO_NAME}", re.I),
-    LAST: regex(rf"\b(?:last|latest|newest|most\s+recent(?:ly)?)\b{_NO_NAME}", re.I),
-}
-# Words that no state of today is asked with: the past tense of verbs that ask, and what sets a time before now.
-_PAST = regex(
-    r"\b(?:was|were|wasn['’]t|weren['’]t|did|didn['’]t|had|used\s+to|before|previous(?:ly)?|earlier|old|former(?:ly)?|ago|until|back\s+then)\b",
-    re.I,
-)
-_SPAN = regex(
-    r"\b(?:first|last|ever|original(?:ly)?|initial(?:ly)?|all|every|each|how\s+often|how\s+many\s+times|list)\b", re.I
-)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -43,14 +26,10 @@ def occurrence_asked(
     "Last" of the window "last week" says no more than that, nor does "first" of the session "our first session".
     """
     read = [found.span for found in (window, session) if found is not None]
-    found = {}
-    for which, pattern in _ENGLISH.items():
-        if language == "en":
-            spans = [match.span() for match in pattern.finditer(text)]
-        else:
-            spans = cues.occurrences(text, which, language)
-        found[which] = [text[a:b] for a, b in spans if not any(start <= a and b <= end for start, end in read)]
-    first, last = found[FIRST], found[LAST]
+    first, last = (
+        [text[a:b] for a, b in occurrences(text, which, language) if not any(s <= a and b <= e for s, e in read)]
+        for which in (FIRST, LAST)
+    )
     if bool(first) == bool(last):
         return None
     return Occurrence(last=bool(last), words=frozenset(stems(" ".join(first or last), language)))
@@ -66,9 +45,5 @@ class Tense:
 
 def tense_of(text: str, language: str | None) -> Tense:
     """Read which time a query asks about; neither past nor span = the present state."""
-    if language in ("en", "", None):
-        past, span = _PAST.search(text) is not None, _SPAN.search(text) is not None
-    else:
-        past = bool(cues.occurrences(text, PAST, language))
-        span = any(cues.occurrences(text, which, language) for which in (FIRST, LAST))
-    return Tense(past=past, span=span)
+    language = language or ENGLISH
+    return Tense(past=bool(occurrences(text, PAST, language)), span=asks_several(text, language))

@@ -15,7 +15,9 @@ from recall_integrations.errors import InvalidQuery
 from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
 from recall_integrations.query.asides import asides
+from recall_integrations.query.by_table.cues import relations, type_cues
 from recall_integrations.query.by_table.person import asked_role, first_person
+from recall_integrations.query.by_table.sessions import talk
 from recall_integrations.query.features import conversational, rare_by, router_mode
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.identifiers import find_identifiers
@@ -23,7 +25,6 @@ from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.spans import inside, overlap, starts_inside
 from recall_integrations.query.spelling import corrected_query, unknown
-from recall_integrations.query.talk import asks_talk
 from recall_integrations.query.terms import content_words, marked, rarities, terms, weaker_terms
 from recall_integrations.query.wanted_times import wanted_session, wanted_window
 from recall_integrations.query.warming import settle
@@ -153,9 +154,7 @@ def _find_words(found: Findings) -> None:
 def _features(found: Findings) -> tuple[QueryFeatures, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
     """Return the parts of the query's specificity, the types it hints at, and the types that may pre-filter."""
     no_cue: TypeCues = (0.0, (), ())  # in all of the query: "something about …" is a cue, and a framing
-    strength, cued, filters = found.guard(
-        "parse.type_cues", lambda: features.type_cues(found.text, found.language), no_cue
-    )
+    strength, cued, filters = found.guard("parse.type_cues", lambda: type_cues(found.text, found.language), no_cue)
     counted = None if found.language == ENGLISH else found.plain
     density = found.guard(
         "parse.entity_density", lambda: features.entity_density(found.kept, found.refs, found.window, counted), 0.0
@@ -179,14 +178,13 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
     looked_for: tuple[str, ...] = tuple(dict.fromkeys(words.stem(t.word) for t in found.content))
     weaker: tuple[str, ...] = ()
     looked_for, weaker = guard("parse.terms", lambda: (terms(found), weaker_terms(found)), (looked_for, weaker))
-    wanted = "" if language == ENGLISH else found.wanted
     rare = rare_by(known.frequency, known.memories)
     dated, identifiers = found.window is not None, found.identifiers
     return ParsedQuery(
         original=original,
         entity_refs=found.refs,
         temporal_window=found.window,
-        predicate_hints=guard("parse.predicates", lambda: features.predicate_hints(found.kept, wanted, language), ()),
+        predicate_hints=guard("parse.predicates", lambda: relations(found.wanted, language), ()),
         negations=tuple(n.term for n in found.negations),
         specificity=features.specificity(vector),
         features=vector,
@@ -214,10 +212,19 @@ def _parsed(original: str, found: Findings, now: datetime) -> ParsedQuery:
         asked_role=found.asked.role,
         asked_role_strength=found.asked.strength,
         session=found.session,
-        talk=guard("parse.talk", lambda: asks_talk(found), NOTHING),
+        talk=guard("parse.talk", lambda: _talk(found), NOTHING),
         language=language,
         unread=unread(language),
         memories_in=words.memories_in,
+    )
+
+
+def _talk(found: Findings) -> str:
+    if not found.placed and found.window is None:
+        return NOTHING
+    named = [r.span for r in found.refs if r.stage != features.IMPLICIT and r.mention]
+    return talk(
+        found.wanted, found.language, when=found.placed, named=named, beside=found.asides, session=found.session
     )
 
 

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from datetime import datetime
 
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.languages.tables import ENGLISH
-from recall_integrations.patterns import regex
 from recall_integrations.query.asides import is_told
-from recall_integrations.query.by_table.negation import ends_in_cue
+from recall_integrations.query.by_table.negation import leaves_out
 from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.negation import NEGATIVES
 from recall_integrations.query.spans import Span, Spans, overlap
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
-from recall_integrations.text import tokenize
 from recall_integrations.types import TemporalWindow
 from recall_integrations.types.query import SessionRef
 
-# What makes a date behind it one that is not wanted. "Why not" and "nothing except" ask for it.
-_DENIED = regex(
-    r"(?:(?<!\bwhy )(?<!\bor )\bnot(?: counting| including)?|\w (?:is|are|was|were)n['’]?t|\bnon-"
-    r"|(?P<all>\b(?:except(?:ing)?(?: for)?|other than|outside of|apart from|aside from"
-    r"|(?:any|every|all)\w*(?: \w+)? but))"
-    r"|\b(?:excluding|ignoring|skipping|without|leaving out))"
-    r"(?: ?\b(?:in|on|at|during|from|of|within|the|those|any|or|and|nor)\b| ?,)* ?",
-    re.I,
-)
 TOLD = 0.4  # confidence of a date that is only told: it filters nothing
 DENIED_CHARS_MAX = 200  # in front of a date that are looked at
 DENIED_DATES_MAX = 3  # dates passed over in search of one that is wanted
@@ -68,14 +55,5 @@ def wanted_session(found: Findings) -> SessionRef | None:
 def _is_left_out(text: str, span: Span, negated: Spans, language: str | None) -> bool:
     """Say whether the query leaves a date out: in a negated term, or right behind a word that excludes."""
     start, end = span
-    if any(overlap(span, other) for other in negated):
-        return True
-    if language != ENGLISH:
-        return ends_in_cue(text[max(0, start - DENIED_CHARS_MAX) : start], language)
-    if _DENIED.match(text, start, end):  # the grammar takes "other than last week" for a phrase of its own
-        return True
-    before = " ".join(text[max(0, start - DENIED_CHARS_MAX) : start].split())
-    cue = next((m for m in _DENIED.finditer(before) if m.end() == len(before)), None)
-    if cue is None:
-        return False
-    return cue["all"] is None or NEGATIVES.isdisjoint(t.word for t in tokenize(before[: cue.start()]))
+    before = text[max(0, start - DENIED_CHARS_MAX) : start]
+    return any(overlap(span, other) for other in negated) or leaves_out(before, text[start:end], language)

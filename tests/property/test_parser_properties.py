@@ -16,6 +16,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery, RecallError
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query import features
+from recall_integrations.query.by_table.cues import RELATIONS, relations, type_cues
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.features import conversational, router_mode
 from recall_integrations.query.identifiers import find_identifiers
@@ -193,13 +194,13 @@ def test_clean_takes_what_can_be_searched_for_and_refuses_the_rest(text: str) ->
 
 @given(st.one_of(TEXTS, st.text()))
 def test_features_take_any_text(text: str) -> None:
-    strength, types, filters = features.type_cues(text)
+    strength, types, filters = type_cues(text)
     assert 0 <= strength <= 1
     assert set(filters) <= set(types) <= set(MemoryType)
     assert len(set(types)) == len(types)
-    hints = features.predicate_hints(tokenize(text))
+    hints = relations(text)
     assert len(set(hints)) == len(hints)
-    assert set(hints) <= {p for some in features.PREDICATES.values() for p in some}
+    assert set(hints) <= {p for some in RELATIONS.values() for p in some}
 
 
 @given(st.integers(0, 10**7), st.integers(0, 10**7), st.integers(0, 10**7))

@@ -21,8 +21,8 @@ from hypothesis import strategies as st
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.features import ROUNDING, normalised, router_mode, specificity, type_cues
-from recall_integrations.query.folding import folded
+from recall_integrations.query.by_table.cues import type_cues
+from recall_integrations.query.features import ROUNDING, normalised, router_mode, specificity
 from recall_integrations.types import (
     EntityRef,
     MemoryType,
@@ -379,13 +379,6 @@ def test_the_specificity_follows_from_the_normalised_vector(optimizer: QueryOpti
 
 
 # -- what makes it so ----------------------------------------------------------------------------------------------
-
-
-@given(st.text(), st.sampled_from([" ", "\t", "\u00a0", "\u3000", "  "]))
-def test_a_folded_query_has_single_spaces(text: str, space: str) -> None:
-    said = folded(text)
-    assert said == folded(space + text + space)
-    assert said == " ".join(said.split())
 
 
 @each_row("text", QUERIES)

@@ -1,17 +1,28 @@
-"""Read question words, types, relations and intents in a language with tables: `questions` and `types`."""
+"""Read question words, types, relations and intents by the tables of a language: `questions` and `types`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import said
-from recall_integrations.query.by_table.wording import Match, wording
+from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.query.by_table.wording import Match, Together, wording
 from recall_integrations.types import MemoryType
 
-_RELATIONS = ("manager", "report", "team", "owner", "depends", "blocks", "works", "lives", "married", "recommend")
-_INTENTS = ("ownership", "dependency", "alignment", "what_happened", "recency", "documents")
+RELATIONS: Mapping[str, tuple[str, ...]] = {  # types of edges, by the lists under `relations`
+    "manager": ("manager_of", "reports_to", "manages"),
+    "report": ("reports_to", "manager_of"),
+    "team": ("member_of",),
+    "owner": ("owns", "owner_of"),
+    "depends": ("depends_on",),
+    "blocks": ("blocks", "blocked_by"),
+    "works": ("works_on", "works_at", "works_with"),
+    "lives": ("lives_in",),
+    "married": ("married_to", "spouse_of"),
+    "recommend": ("recommends", "recommended"),
+}
 
 
 class Kind(NamedTuple):
@@ -23,7 +34,29 @@ class Kind(NamedTuple):
     keywords: bool = False  # whether the words of its list are looked for: "favourite" is, "how do I" is not
 
 
-# By the lists under `types`: as strong as their counterparts in English.
+class Intent(NamedTuple):
+    """What an intent says to the router.
+
+    `mode` is the mode that it speaks for (`None`: it says nothing of the kind of memory). With `graph_bias` memories
+    linked to the entities of the query come first, with `time_bias` newer ones, or those of the time in question.
+    """
+
+    mode: str | None = None
+    graph_bias: bool = False
+    time_bias: bool = False
+
+
+KNOWLEDGE, NEURAL, HYBRID = "knowledge", "neural", "hybrid"
+INTENTS: Mapping[str, Intent] = {  # by the lists under `intents`
+    "ownership": Intent(HYBRID, graph_bias=True),
+    "dependency": Intent(HYBRID, graph_bias=True),
+    "alignment": Intent(HYBRID, graph_bias=True),
+    "what_happened": Intent(NEURAL, time_bias=True),
+    "recency": Intent(time_bias=True),
+    "documents": Intent(HYBRID),
+}
+
+# By the lists under `types`.
 _KINDS: dict[str, Kind] = {
     "preferences": Kind(0.6, (MemoryType.PREFERENCE,), filters=True),
     "prefers": Kind(0.6, (MemoryType.PREFERENCE,), keywords=True),
@@ -37,45 +70,60 @@ _KINDS: dict[str, Kind] = {
     "number": Kind(0.4, keywords=True),
     "something": Kind(0.2),
 }
-OCCURRENCES = ("first", "last", "past")
+FIRST, LAST, PAST, SEVERAL = "first", "last", "past", "several"
+# No cue begins where a phrase of `none` does: "last name".
+_TYPES = Together(("none", *_KINDS), frozenset(), small=True)
+_TIMES = {which: Together(("none", which), frozenset(), small=True) for which in (FIRST, LAST)}
+_TIMES |= {which: Together((which,), frozenset(), small=True) for which in (PAST, SEVERAL)}
+_EDGES = Together(tuple(RELATIONS), frozenset(), small=True)
+_MEANT = Together(tuple(INTENTS), frozenset(), small=True)
 _ASKED = ("asking", "what", "doing", "courtesies", "thanks")
-types_of = partial(wording, section="types", known=(*_KINDS, *OCCURRENCES), values=("relations", "intents"))
+types_of = partial(
+    wording, section="types", known=(), values=("relations", "intents"), together=(_TYPES, *_TIMES.values())
+)
 questions_of = partial(wording, section="questions", known=_ASKED)
-relations_of = partial(wording, section="types", part="relations", known=_RELATIONS)
-intents_of = partial(wording, section="types", part="intents", known=_INTENTS)
+relations_of = partial(wording, section="types", part="relations", known=(), together=(_EDGES,))
+intents_of = partial(wording, section="types", part="intents", known=(), together=(_MEANT,))
 
 
-def type_cues(text: str, language: str | None) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Read the type cues as `features.type_cues` does; nothing if the language has no tables."""
-    words, heard = types_of(language), said(text).text
-    return summed(kind for name, kind in _KINDS.items() if words.says(name, heard))
+def _cues(text: str, language: str | None) -> Iterator[tuple[Kind, Match]]:
+    return ((_KINDS[name], at) for name, at in types_of(language).each(_TYPES, text) if name in _KINDS)
 
 
-def summed(kinds: Iterable[Kind]) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
-    """Return the strength of the strongest, the types in order of strength, and the types that may pre-filter."""
-    found = sorted(kinds, key=lambda kind: -kind.strength)
+def type_cues(
+    text: str, language: str | None = ENGLISH
+) -> tuple[float, tuple[MemoryType, ...], tuple[MemoryType, ...]]:
+    """Return the strength of the strongest cue, the cued types, strongest first, and the types that may pre-filter."""
+    kinds = {kind for kind, _ in _cues(said(text).text, language)}
+    found = sorted((kind for kind in _KINDS.values() if kind in kinds), key=lambda kind: -kind.strength)
     types = tuple(dict.fromkeys(t for kind in found for t in kind.types))
     filters = tuple(dict.fromkeys(t for kind in found if kind.filters for t in kind.types))
     return (found[0].strength if found else 0.0), types, filters
 
 
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
-    """Return spans of the words that ask for the first or the last time, or the past: one of `OCCURRENCES`."""
+    """Return spans of the words that ask for the first or the last time, the past, or several times."""
     words, read = types_of(language), said(text)
-    return [read.span(*match) for match in words.found(which, read.text)]
+    return [read.span(*at) for name, at in words.each(_TIMES[which], read.text) if name == which]
 
 
-def relations(text: str, language: str | None) -> tuple[str, ...]:
-    """Return the English words of `features.PREDICATES` that the query's words stand for, in order of appearance."""
+def asks_several(text: str, language: str | None) -> bool:
+    """Say whether words ask for more than one time: where none are listed for it, the first or the last."""
+    lists = (SEVERAL,) if SEVERAL in types_of(language).section else (FIRST, LAST)
+    return any(occurrences(text, which, language) for which in lists)
+
+
+def relations(text: str, language: str | None = ENGLISH) -> tuple[str, ...]:
+    """Return the edge types that the query's words point at, in order of appearance."""
     words, heard = relations_of(language), said(text).text
-    found = sorted((start, name) for name in _RELATIONS for start, _ in words.found(name, heard))
-    return tuple(dict.fromkeys(name for _, name in found))
+    return tuple(dict.fromkeys(edge for name, _ in words.each(_EDGES, heard) for edge in RELATIONS[name]))
 
 
-def intents(text: str, language: str | None) -> frozenset[str]:
-    """Return the names of `routing.INTENTS` that the query matches."""
+def intents(text: str, language: str | None) -> list[str]:
+    """Return the names of the intents that the query has."""
     words, heard = intents_of(language), said(text).text
-    return frozenset(name.replace("_", " ") for name in _INTENTS if words.says(name, heard))
+    found = {name for name, _ in words.each(_MEANT, heard)}
+    return [name for name in INTENTS if name in found]
 
 
 def courtesies(text: str, language: str | None) -> list[Match]:
@@ -105,9 +153,9 @@ def no_keywords(text: str, language: str | None) -> list[Match]:
     """
     read = said(text)
     spans: list[Match] = []
-    asking, types = questions_of(language), types_of(language)
+    asking = questions_of(language)
     spans += asking.found("asking", read.text)
     if asking.says("what", read.text):
         spans += asking.found("doing", read.text)
-    spans += (m for name, kind in _KINDS.items() if not kind.keywords for m in types.found(name, read.text))
+    spans += (at for kind, at in _cues(read.text, language) if not kind.keywords)
     return sorted(read.span(*m) for m in spans)

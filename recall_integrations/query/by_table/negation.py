@@ -38,6 +38,7 @@ _HIRAGANA = regex("[\u3041-\u309f]")
 WORDLIKE = regex(LETTER)
 
 _CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept", "inverted")
+_DATES = "dates"  # cues for dates alone
 _AROUND = ("around", "not_but")  # cues that have the term in them
 _PHRASES = (
     *_CUES,
@@ -48,7 +49,7 @@ _PHRASES = (
 words_of = partial(
     wording,
     section="negation",
-    known=(*_PHRASES, *_AROUND),
+    known=(*_PHRASES, _DATES, *_AROUND),
     values=("capitals", "spaces", "endings", "join_endings"),
     more=lambda _: {"term": r"([^?!;:。？！；：]{1,60}?)"},
 )
@@ -77,13 +78,20 @@ def excluded(text: str, language: str | None) -> list[Excluded]:
     return _Reader(words_of(language), said(text)).read()
 
 
-def ends_in_cue(text: str, language: str | None) -> bool:
-    """Say whether a text ends in a cue that excludes the date behind it, which is a term only if it is a noun."""
-    words = words_of(language)
-    heard = said(text).text
-    before = heard.rstrip()
-    cued = any(words.ends(kind, before) is not None for kind in ("except", "plain", "but"))
-    return cued and not words.says("nobody", heard)
+def leaves_out(before: str, date: str, language: str | None) -> bool:
+    """Say whether a date is excluded by the cue before it, or in it, which is a term only if it is a noun."""
+    words, heard = words_of(language), said(before).text.split()
+    while heard and any(words.has(name, heard[-1].strip(",")) for name in ("determiners", "prepositions", "joins")):
+        heard.pop()
+    text = " ".join(heard)
+    if words.pattern("except").match(said(date).text):
+        return True
+    for kind in ("except", "plain", "but", "without", "bare", _DATES):
+        if (cue := words.ends(kind, text)) is not None:
+            kept = words.ends("kept", text)
+            asked = words.says("nobody", text) or (kind == "except" and words.says("negatives", text[: cue[0]]))
+            return not asked and (kept is None or kept[0] > cue[0])
+    return False
 
 
 class _Reader:

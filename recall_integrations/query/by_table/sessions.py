@@ -1,4 +1,4 @@
-"""Find which session of the conversation a query asks for: "our first session", "the 2nd chat", "session 16".
+"""Find which session of the conversation a query asks for: "our first session", and whether it asks for the talk.
 
 A session is a thread; `indexes.windows` settles it against the scope, for the text only names a place in their order.
 Only sessions of the remembered conversation count, not those that are talked about in it: "our third session", "the
@@ -20,7 +20,7 @@ from typing import NamedTuple
 from recall_integrations.languages.phrases import LETTER, alternatives, blanked, said
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
-from recall_integrations.query.by_table.wording import Match, Wording, by_initial, listed, wording
+from recall_integrations.query.by_table.wording import Match, Together, Wording, by_initial, listed, wording
 from recall_integrations.query.spans import Spans
 from recall_integrations.text import stop_words
 from recall_integrations.types.query import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
@@ -69,10 +69,13 @@ _GATES = ("subject", "placing")  # a text that lacks either names no session, in
 _PARTS = ((BEGINNING, "beginning_of", "begins"), (END, "end_of", "ends"))
 _PLAIN = (
     "nouns said we_said foreign others not_ours when narrowed topic topics topic_ends frames excused passed stranded "
-    "following before_number before_date beginning_of begins end_of ends joins ranges talk said_then last before_last"
+    "following before_number before_date beginning_of begins end_of ends joins ranges last before_last talk "
+    "talked_about said_then done placed"
 ).split()
+_CLAUSES = Together(("no_clause", "clause"), frozenset(), small=True)
 _NAME = rf"{LETTER}(?:{LETTER}|['-])*"
 _NUMBER_ENDS = r"(?!\d|/|[.:]\d|-\w)"  # not "session 3-4", "chat-7b"
+_RUN = regex(rf"(?:{LETTER}|')+")
 _CLAUSE_ENDS = regex(r"\s*(?:$|[?.!,;:)\"”'…–—](?!\w))|\s+[-–—]\s|'s ")
 _WORD = regex(rf" ((?:{LETTER}|['&])+)")
 _CLAUSE_BEGINS = regex(r"(?:^|[,;:.?!(\"“])$")
@@ -105,6 +108,7 @@ words_of = partial(
     known=(*_GATES, *_PLAIN, *(form.name for form in _FORMS)),
     values=("ordinals", "digits", "numbers"),
     more=_slots,
+    together=(_CLAUSES,),
 )
 
 
@@ -267,14 +271,26 @@ def read_session(
     return None
 
 
-def talk(text: str, language: str | None, taken: list[Match], *, session: bool) -> str:
-    """Return the kind of talk as `talk.asks_talk` does; nothing if the language has no tables.
+def talk(
+    text: str, language: str | None, *, when: Spans, named: Spans, beside: Spans, session: SessionRef | None
+) -> str:
+    """Return `all` for the talk and nothing in particular, `about` for words on a topic, else an empty text.
 
-    `taken` are spans of its dates, its session, its courtesies and the entities that it names.
+    `when` are spans of dates and sessions, `named` of entities, `beside` of what is beside the point. That people
+    talked is nothing in particular, that they were talked about is. Behind what was said another clause may say when
+    it was done, not when it was said.
     """
     words, read = words_of(language), said(text)
-    left = blanked(read.text, read.within(taken))
+    heard, dates = blanked(read.text, read.within(beside), " "), read.within(when)
+    people = [at for at in read.within(named) if words.ends("talked_about", heard[: at[0]].rstrip()) is None]
+    left = blanked(heard, [*dates, *people])
     rest = blanked(left, words.found("talk", left))
-    if (session or words.says("said", left)) and not re.search(LETTER, rest):
-        return ALL
-    return ABOUT if words.says("said_then", left) else NOTHING
+    stops = stop_words(None if language == ENGLISH else language)
+    if all(word in stops for word in _RUN.findall(rest.lower())):
+        talked = session is not None or (words.says("said", left) and not words.says("done", heard))
+        if talked or _RUN.search(blanked(left, words.found("placed", left))) is None:
+            return ALL
+    for _, end in words.found("said_then", blanked(heard, dates)):
+        then = min((start for start, _ in dates if start >= end), default=end)
+        return NOTHING if any(name == "clause" for name, _ in words.each(_CLAUSES, heard[end:then])) else ABOUT
+    return NOTHING

@@ -19,13 +19,14 @@ from recall_integrations.query.entities.state import (
     without_possessive,
 )
 from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
-from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")
 _BREAK = regex(r"[\n\r!?;:()\[\]{}\"“”|…。！？]")
-_DATE_LEAD = word_set("in since until till by last next this during before after early late mid on every of through")
-_TITLES = word_set("mr mrs ms miss dr prof sir madam lord lady president captain")
+_DATE_LEAD = frozenset(
+    "in since until till by last next this during before after early late mid on every of through".split()
+)
+_TITLES = frozenset("mr mrs ms miss dr prof sir madam lord lady president captain".split())
 GAP_CHARS_MAX = 3
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from recall_integrations import languages
 from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
-from recall_integrations.query.folding import word_set
 from recall_integrations.text import STOP_WORDS, stem
 from recall_integrations.text.analyser import stemmed
 
@@ -17,19 +16,21 @@ _ORDINARY = (Path(languages.__file__).parent / "en_ordinary.txt").read_text(enco
 _EN = english("names")
 # Words that say what kind of thing a name is about. They carry no identity of their own, and their presence in a
 # name says that it is not a person's.
-KIND_WORDS = word_set(_EN["kind_words"])
+KIND_WORDS = frozenset(_EN["kind_words"].split())
 
-NAME_PARTICLES = word_set(_EN["name_particles"])
+NAME_PARTICLES = frozenset(_EN["name_particles"].split())
 
 # Upper case is how these are always written: it says nothing about whether a name is meant.
-ACRONYMS = word_set(_EN["acronyms"])
+ACRONYMS = frozenset(_EN["acronyms"].split())
 
-CALENDAR_WORDS = word_set(_EN["calendar_words"])
+CALENDAR_WORDS = frozenset(_EN["calendar_words"].split())
 
 # Ordinary words that people are also called.
-GIVEN_WORDS = word_set(_EN["given_words"])
+GIVEN_WORDS = frozenset(_EN["given_words"].split())
 
-ORDINARY_WORDS = word_set(_ORDINARY) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS  # as listed, without their inflections
+ORDINARY_WORDS = (
+    frozenset(_ORDINARY.split()) | STOP_WORDS | KIND_WORDS | GIVEN_WORDS
+)  # as listed, without their inflections
 _STEMS = frozenset(stemmed(ORDINARY_WORDS))
 _STEM_CHARS_MIN = 3
 _INFLECTED_CHARS_MIN = 5  # shorter words that merely share a stem are names: "Anna" is no inflection of "an"

@@ -40,6 +40,8 @@ def _finds(phrase: str, text: str, **slots: str) -> str | None:
         ("haben =Sie", "haben sie", None),
         ("#. Sitzung", "12. Sitzung", "12. Sitzung"),
         ("~와 다른", "회의와 다른", "와 다른"),
+        ("^who is", "hey, who is she", "who is"),
+        ("^who is", "a man who is ill", None),
         ("außer", "ausser mir", "ausser"),
         ("für", "fuer Anna", "fuer"),
         ("según", "segun Ana", "segun"),

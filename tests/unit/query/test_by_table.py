@@ -236,6 +236,7 @@ _LISTS = {
     [
         ("en", "person"),
         ("en", "sessions"),
+        ("en", "types"),
         *((code, name) for name in _LISTS for code in READ if getattr(tables(code), name)),
     ],
 )

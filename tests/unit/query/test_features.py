@@ -6,13 +6,12 @@ import math
 
 import pytest
 
+from recall_integrations.query.by_table.cues import relations, type_cues
 from recall_integrations.query.features import (
     entity_density,
     lexical_rarity,
-    predicate_hints,
     rarity,
     specificity,
-    type_cues,
 )
 from recall_integrations.text import tokenize
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures
@@ -140,5 +139,5 @@ def test_the_mere_word_preferences_is_a_cue_and_no_filter(text):
 
 
 def test_predicate_hints():
-    assert predicate_hints(tokenize("Who is Sarah's manager?")) == ("manager_of", "reports_to", "manages")
-    assert predicate_hints(tokenize("nothing here")) == ()
+    assert relations("Who is Sarah's manager?") == ("manager_of", "reports_to", "manages")
+    assert relations("nothing here") == ()

@@ -153,8 +153,8 @@ def broken(*_: object, **__: object) -> Any:
 @pytest.mark.parametrize(
     ("where", "name", "stage"),
     [
-        (features, "type_cues", "parse.type_cues"),
-        (features, "predicate_hints", "parse.predicates"),
+        (module, "type_cues", "parse.type_cues"),
+        (module, "relations", "parse.predicates"),
         (features, "entity_density", "parse.entity_density"),
         (module, "asides", "parse.asides"),
         (module, "corrected_query", "parse.corrected_query"),

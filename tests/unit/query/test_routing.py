@@ -7,9 +7,7 @@ import re
 import pytest
 
 from recall_integrations.query.features import (
-    INTENTS,
     MODE_TYPES,
-    Intent,
     conversational,
     rare_by,
     router_mode,
@@ -140,11 +138,6 @@ def test_chunks_are_knowledge_and_all_else_is_neural() -> None:
     assert MODE_TYPES["knowledge"] == (MemoryType.CHUNK,)
     assert set(MODE_TYPES["neural"]) == set(MemoryType) - {MemoryType.CHUNK}
     assert set(MODE_TYPES["hybrid"]) == set(MemoryType)
-
-
-def test_readers_can_add_an_intent() -> None:
-    policy = Intent(name="policy", pattern=re.compile(r"\bpolicy\b"), mode="knowledge")
-    assert router_mode("vacation policy", intents=(*INTENTS, policy)).reason == "knowledge: policy"
 
 
 def test_a_kind_that_a_reader_added_speaks_for_what_it_says() -> None:
