@@ -254,7 +254,7 @@ class Delivery:
                 found.extend((start + i, memories[num]) for i, num in enumerate(nums))
                 break
             gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
-            newer = self._store.fetch_ids(view.scope_id, gone) if gone and not request.filters else {}
+            newer = self._store.reader.fetch_ids(view.scope_id, gone) if gone and not request.filters else {}
             versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
             found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
             start += len(part)
