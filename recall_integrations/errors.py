@@ -251,13 +251,8 @@ def extra(name: str, what: str) -> Iterator[None]:
 
 def from_code(code: str, message: str) -> RecallError | None:
     """Return the error of the tree with this code; `None` where no class has it."""
-    waiting: list[type[RecallError]] = [RecallError]
-    while waiting:
-        kind = waiting.pop()
-        if kind.code == code and kind.__module__ == __name__:
-            return kind(message)
-        waiting.extend(kind.__subclasses__())
-    return None
+    kinds = (kind for name in __all__ if (kind := globals()[name]).code == code)
+    return next((kind(message) for kind in kinds), None)
 
 
 # What others call our arguments, for "Did you mean".

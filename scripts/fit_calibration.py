@@ -287,7 +287,7 @@ class Asking:
         view = store.view(scope_id)
         features, direct, final, _ = seen
         relevant = np.asarray([view.ids[row] in wanted for row in features.rows.tolist()], dtype=bool)
-        frequency = functools.partial(store.lexical.document_frequency, scope_id)
+        frequency = functools.partial(store.indexes.lexical.document_frequency, scope_id)
         unknown = unknown_share(result.query.terms, frequency, view.count)
         columns = {name: features[name] for name in READ}
         kept = replace(features, columns=columns, known=FeatureSet(()))  # the features themselves cannot be kept

@@ -134,7 +134,7 @@ class Run:
         scope_id = self.store.scope_id(question.scope)
         assert scope_id is not None
         view = self.store.view(scope_id)
-        nums, scores = self.store.lexical.search(scope_id, parsed.terms, view.count, 64)
+        nums, scores = self.store.indexes.lexical.search(scope_id, parsed.terms, view.count, 64)
         best, _ = view.top(view.rows_of(nums), scores, K)
         return [view.ids[row] for row in best.tolist()]
 

@@ -69,7 +69,9 @@ def _semantic(store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 
 def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    return InMemory(lambda: LexicalRetriever(lambda: store.lexical), lambda request: request.view.text is not None)
+    return InMemory(
+        lambda: LexicalRetriever(lambda: store.indexes.lexical), lambda request: request.view.text is not None
+    )
 
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BeforeValidator
 
 from recall_integrations.config.checking import Share, Switch, Text, defaults, in_range, section
+from recall_integrations.config.hosts import checked_server
 from recall_integrations.errors import ConfigError
 from recall_integrations.patterns import regex
 
@@ -266,28 +267,14 @@ class VectorsConfig:
                     "Leave it out."
                 )
         if self.address not in ("", PGVECTOR):
-            _check(self.address)
+            checked_server(self.address, "vectors.address", _ADVICE, ConfigError)
         for name in ("tenant", "database"):
             if not getattr(self, name).strip() or "/" in getattr(self, name):
                 raise ConfigError(f"vectors.{name} must be a name without '/', not {getattr(self, name)!r}.")
 
 
 OF_CHROMA = ("token_variable", "tenant", "database")  # what only a Chroma server has
-
-
-def _check(address: str) -> None:
-    """Raise unless the address is that of a server, without a secret in it."""
-    wanted = "Write http://host:8000 or https://host; or pgvector for the store's own PostgreSQL."
-    try:
-        parts = urlsplit(address)
-        named, given = bool(parts.hostname), parts.username is not None or parts.password is not None
-        _ = parts.port
-    except ValueError as e:
-        raise ConfigError(f"vectors.address is no address: {e}. {wanted}") from None
-    if given:
-        raise ConfigError(
-            f"vectors.address must not hold a user or a password: put the token into an environment variable and name "
-            f"that in vectors.token_variable. {wanted}"
-        )
-    if parts.scheme not in ("http", "https") or not named or parts.query or parts.fragment:
-        raise ConfigError(f"vectors.address must be the address of a Chroma server, not {address!r}. {wanted}")
+_ADVICE = (
+    "`pgvector` is the store's own PostgreSQL. Put a token into an environment variable, and name that in "
+    "vectors.token_variable."
+)

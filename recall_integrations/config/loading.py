@@ -6,6 +6,7 @@ call argument  >  environment  >  entry of `scopes`  >  file  >  default
 from __future__ import annotations
 
 import logging
+import operator
 import os
 from collections.abc import Mapping
 from typing import Any
@@ -79,9 +80,7 @@ class Loaded:
     file: str | None  # the file that was read; `None` = none
     origins: Mapping[str, str]  # of settings that are not default, by path
     entries: tuple[str, ...] = ()  # place of each entry of `scopes` in the file
-    fixed: tuple[
-        str, ...
-    ] = ()  # of each name in the file that nobody can turn here, its place and its value, in a line
+    fixed: tuple[str, ...] = ()  # a line for each name in the file that nobody can turn here: its place and value
 
     def values(self, scope: Scope | None = None) -> list[Value]:
         """Return the value of every setting; with a scope, its value there."""
@@ -134,7 +133,8 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
                 found.append((shaped.where(tuple(path.split(".")) if path in catalogue() else where), says))
     if found or wrong:
         raise refusal([*_in_order(found, written), *dict.fromkeys(wrong)])
-    origins = {p: written.said(shaped.where(tuple(p.split(".")))) for p in catalogue() if _holds(shaped.values, p)}
+    there = catalogue().keys() & _paths(shaped.values)
+    origins = {path: written.said(shaped.where(tuple(path.split(".")))) for path in there}
     origins.update({p: f"{ENVIRONMENT} {variable(p)}" for p in given})
     entries = tuple(written.said(shaped.where(("scopes", i))) for i in range(len(config.scopes)))
     fixed = tuple(f"{written.said(where)}: {says}" for where, says in shaped.fixed)
@@ -161,14 +161,13 @@ def _over(values: Mapping[str, Any], given: Mapping[str, Any], *, there_only: bo
 
 def value_of(config: RecallConfig, path: str) -> Any:
     """Return the value of a setting."""
-    section, _, name = path.rpartition(".")
-    return getattr(getattr(config, section) if section else config, name)
+    return operator.attrgetter(path)(config)
 
 
-def _holds(values: Mapping[str, Any], path: str) -> bool:
-    section, _, name = path.rpartition(".")
-    held = values.get(section) if section else values
-    return isinstance(held, dict) and name in held
+def _paths(values: Mapping[str, Any]) -> set[str]:
+    """Return the paths of the settings that are given."""
+    inside = ((key, held) for key, held in values.items() if isinstance(held, dict))
+    return {*values, *(f"{section}.{name}" for section, held in inside for name in held)}
 
 
 def _named(where: Where, says: str) -> str:

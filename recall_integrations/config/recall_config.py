@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import asdict, field, fields, is_dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 from zoneinfo import ZoneInfo
@@ -122,16 +122,11 @@ class RecallConfig:
         Raises:
             ConfigError: a path is unknown, or a value not allowed.
         """
-        values: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        held: dict[str, Any] = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {name: asdict(cast(Any, one)) if is_dataclass(one) else one for name, one in held.items()}
         for path, value in settings:
-            section, _, name = path.partition(".")
-            if not name:
-                values[section] = value
-                continue
-            if not isinstance(values.get(section), dict):
-                held = values.get(section)
-                values[section] = {f.name: getattr(held, f.name) for f in fields(held)} if is_dataclass(held) else {}
-            values[section][name] = value
+            section, _, name = path.rpartition(".")
+            (values.setdefault(section, {}) if section else values)[name] = value
         return RecallConfig.from_mapping(values)
 
     def for_scope(self, scope: Scope) -> tuple[RecallConfig, ScopeSettings | None]:

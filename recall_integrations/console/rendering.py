@@ -293,7 +293,7 @@ def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: st
     door = Door(mode, store.config.privacy.compiled)
     if door.open:
         return list(facts)
-    memories = store.fetch_ids(scope_id, list({fact.memory_id for fact in facts}))
+    memories = store.reader.fetch_ids(scope_id, list({fact.memory_id for fact in facts}))
     return shown_facts(facts, memories, Shown(door, Deadline.after(REDACT_MS), Showing()))
 
 

@@ -1,19 +1,21 @@
 """Turns records of `types/` into JSON and back, with nothing lost: for a `RecallClient`.
 
-The annotations of a record say how it is read: no field is named here, so that a new one travels too. Fields with
-their default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
+pydantic reads a record by its annotations: no field is named here, so that a new one travels too. Fields with their
+default are left out. A number that JSON lacks travels as text, a time with its offset instead of its zone's name.
 """
 
 from __future__ import annotations
 
 import functools
 import math
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, fields, is_dataclass, replace
 from datetime import datetime
 from enum import Enum
-from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import CoreSchema, SchemaValidator
 
 from recall_integrations.delivery.highlights import Marking
 from recall_integrations.errors import ServerError
@@ -24,7 +26,6 @@ from recall_integrations.types import (
     RecallResult,
     hit_marked_later,
     marks_of,
-    unchecked_memory,
 )
 
 T = TypeVar("T")
@@ -60,12 +61,12 @@ def packed_record(value: Any) -> Any:
 def record_of(kind: type[T], data: Any) -> T:
     """Return the record of a class that `packed_record` turned into these data."""
     try:
-        return cast(T, _reader(cast(Any, kind))(data))
-    except ServerError:
-        raise
-    except (TypeError, ValueError, KeyError, AttributeError, OverflowError) as e:
+        return cast(T, _reader(cast(Any, kind)).validate_python(data))
+    except ValidationError as e:
+        first = e.errors(include_url=False, include_input=False)[0]
+        wrong = ": ".join(filter(None, (".".join(map(str, first["loc"])), first["msg"])))
         raise ServerError(
-            f"The reply holds no {kind.__name__} of this version ({type(e).__name__}: {e}). "
+            f"The reply holds no {kind.__name__} of this version ({wrong}). "
             "Use the same version of recall-integrations on both sides."
         ) from e
 
@@ -121,70 +122,14 @@ def _made(factory: Any) -> Any:
 
 
 @functools.cache
-def _reader(kind: Any) -> Callable[[Any], Any]:
-    """Return the reader of values of an annotation, made once: a result has thousands of them."""
-    origin = get_origin(kind)
-    if origin in (Union, types.UnionType):  # `X | None` and the like: a value has the first type that is not `None`
-        of = _reader(next(one for one in get_args(kind) if one is not type(None)))
-        return lambda data: None if data is None else of(data)
-    if origin is Literal or kind is Any:
-        return _as_it_is
-    if origin is tuple:
-        return _tuple_reader(get_args(kind))
-    if origin is not None and issubclass(origin, Mapping):
-        of = _reader(get_args(kind)[1])
-        return lambda data: {key: of(item) for key, item in data.items()}
-    if is_dataclass(kind):
-        return functools.partial(_record, cast(type, kind))
-    return _value_reader(kind)
+def _reader(kind: Any) -> SchemaValidator:
+    """Return the reader of a record, made once. Memories are taken as they were sent: a withheld one has no text."""
+    return SchemaValidator(cast(CoreSchema, _unchecked(TypeAdapter(kind).core_schema)))
 
 
-def _as_it_is(data: Any) -> Any:
-    return data
-
-
-def _tuple_reader(kinds: tuple[Any, ...]) -> Callable[[Any], Any]:
-    if len(kinds) == 2 and kinds[1] is Ellipsis:
-        of = _reader(kinds[0])
-        return lambda data: tuple([of(item) for item in data])
-    each = [_reader(kind) for kind in kinds]
-    return lambda data: tuple([read(item) for read, item in zip(each, data, strict=True)])
-
-
-def _value_reader(kind: Any) -> Callable[[Any], Any]:
-    if kind is float:
-        return _float
-    if kind is datetime:
-        return datetime.fromisoformat
-    if issubclass(kind, Enum):
-        return cast("Callable[[Any], Any]", kind)
-
-    def checked(data: Any) -> Any:
-        if type(data) is not kind and (not isinstance(data, kind) or (kind is int and isinstance(data, bool))):
-            raise TypeError(f"{data!r:.40} is no {kind.__name__}")
-        return data
-
-    return checked
-
-
-def _float(data: Any) -> float:
-    if isinstance(data, bool) or not isinstance(data, int | float | str):
-        raise TypeError(f"{data!r:.40} is no float")
-    return float(data)
-
-
-@functools.cache
-def _readers(kind: type) -> dict[str, Callable[[Any], Any]]:
-    return {name: _reader(hint) for name, hint in get_type_hints(kind).items()}
-
-
-def _record(kind: type, data: Any) -> Any:
-    readers = _readers(kind)
-    given = {name: readers[name](held) for name, held in data.items() if name in readers}
-    if kind is not Memory:
-        return kind(**given)
-    return unchecked_memory(**_memory_defaults() | given)  # a memory that is withheld has no text
-
-
-def _memory_defaults() -> dict[str, Any]:
-    return {f.name: f.default if f.default is not MISSING else _made(f.default_factory) for f in fields(Memory)}
+def _unchecked(schema: Any) -> Any:
+    """Return pydantic's schema without the checks that a new `Memory` makes."""
+    if isinstance(schema, dict):
+        skips = {"post_init": False} if schema.get("cls") is Memory else {}
+        return {name: _unchecked(part) for name, part in schema.items()} | skips
+    return [_unchecked(part) for part in schema] if isinstance(schema, list) else schema

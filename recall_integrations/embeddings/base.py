@@ -13,6 +13,8 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from recall_integrations.config.hosts import is_loopback
+
 _NAME_FIELDS = ("model_name", "model", "model_id", "azure_deployment", "deployment", "repo_id", "model_path", "path")
 
 # Wrappers that add a cache or a translation around another embedding: name and remoteness are those of the inner one.
@@ -28,7 +30,6 @@ _LOCAL_WORDS = tuple(
 # Servers that run on the same machine unless their address says otherwise.
 _SERVER_WORDS = ("ollama", "xinference", "localai")
 _ADDRESS_FIELDS = ("base_url", "server_url", "openai_api_base", "api_base")
-_LOCAL_HOSTS = ("", "localhost", "127.0.0.1", "::1", "0.0.0.0")
 
 
 def has_ancestor(source: object, package: str, name: str) -> bool:
@@ -144,7 +145,8 @@ def _is_local_address(value: object) -> bool:
         return True
     address = value if "://" in value else f"//{value}"
     try:
-        return (urlsplit(address).hostname or "") in _LOCAL_HOSTS
+        host = urlsplit(address).hostname or ""
+        return host in ("", "0.0.0.0") or is_loopback(host)
     except ValueError:
         return False
 

@@ -117,7 +117,6 @@ class StaticEmbedding:
             raise InvalidArgument(f"There is no model folder {str(folder)!r}. Give the path of a model2vec folder.")
         self._lock = threading.Lock()
         self._loaded: _Model | None = None
-        self._token_vectors: NDArray[np.float32] | None = None
         self._words = KeptWords() if self._folder == BUNDLED else None  # of others nobody knows what a word is
 
     def __repr__(self) -> str:
@@ -164,7 +163,7 @@ class StaticEmbedding:
         return [i for i in ids if i != model.unknown] if model.unknown in ids else ids
 
     def tokenize_ids(self, texts: Sequence[str]) -> list[list[int]]:
-        """Return the ids of each text's known tokens, in order, repeats kept. An id is a row of `token_vectors`."""
+        """Return the ids of each text's known tokens, in order, repeats kept."""
         if isinstance(texts, str):
             raise InvalidArgument("`texts` must be a list of strings, not one string. Write [text].")
         for position, text in enumerate(texts):
@@ -180,18 +179,6 @@ class StaticEmbedding:
     def weighted(self, ids: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return each token's addend to the vector of a text, `(len(ids), dimensions)`; a longer one counts more."""
         return self._model.vectors(ids)
-
-    @property
-    def token_vectors(self) -> NDArray[np.float32]:
-        """Vector of each token id, `(vocabulary, dimensions)`, of length 1 (or 0); read-only, made at first use."""
-        model = self._model
-        with self._lock:
-            if self._token_vectors is None:
-                table = model.rows if model.mapping is None else model.rows[model.mapping]
-                made = _unit(table.astype(np.float32))
-                made.flags.writeable = False
-                self._token_vectors = made
-            return self._token_vectors
 
     @property
     def _model(self) -> _Model:

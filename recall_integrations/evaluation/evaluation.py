@@ -381,7 +381,7 @@ def _described(optimizer: QueryOptimizer, one: Answered, k: int, now: datetime, 
     places = {hit.memory.id: place for place, hit in enumerate(deeper.hits, start=1)}
     places |= {hit.memory.id: place for place, hit in enumerate(one.hits, start=1)}
     scope_id = optimizer.store.scope_id(question.scope)
-    held = {} if scope_id is None else optimizer.store.fetch_ids(scope_id, question.relevant)
+    held = {} if scope_id is None else optimizer.store.reader.fetch_ids(scope_id, question.relevant)
 
     def shown(text: str) -> str:
         return plain(text, SHOWN) if texts else ""

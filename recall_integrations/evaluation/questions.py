@@ -201,7 +201,7 @@ def placed(
             raise InvalidArgument(
                 f"Query {question.id!r} is asked of the scope {scope_text(where)}, which the store does not have."
             )
-        found = store.fetch_ids(scope_id, question.relevant)
+        found = store.reader.fetch_ids(scope_id, question.relevant)
         relevant = tuple(r for r in question.relevant if r in found)
         if len(relevant) < len(question.relevant):
             missing[question.id] = tuple(r for r in question.relevant if r not in found)

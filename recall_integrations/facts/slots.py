@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from recall_integrations.config.keeping import ANY_KIND, KINDS, NAME, PHRASE, PHRASES
-from recall_integrations.errors import InvalidArgument
+from recall_integrations.config.keeping import ANY_KIND, PHRASES
 from recall_integrations.facts.grammar import Grammar, table
 from recall_integrations.records import record
 
@@ -15,39 +14,16 @@ OPEN = "open:"  # before the name of a slot that the schema does not have: "my l
 
 @record(frozen=True, slots=True, kw_only=True)
 class Slot:
-    """An attribute of somebody or something."""
+    """An attribute of somebody or something: of a table of ours, or of `facts.slots`, which checks what users give."""
 
     name: str  # the slot's name, in lower case with underscores
     nouns: tuple[str, ...]  # nouns that people use for it, in lower case; the first is ours
     one: bool = True  # whether one value holds at a time, so that a newer one supersedes; else values add up
-    # shape of its values, one of `config.own_slots.KINDS`; a text whose value looks otherwise does not fill it
+    # shape of its values, one of `config.keeping.KINDS`; a text whose value looks otherwise does not fill it
     kind: str = ANY_KIND
     verbs: tuple[str, ...] = ()  # phrases that lead to a value which holds, in the infinitive: "live in", "be based in"
     starts: tuple[str, ...] = ()  # phrases that tell that it began: "move to". In the past they say what holds now
     stops: tuple[str, ...] = ()  # phrases that tell that it ended: "move out of"
-
-    def __post_init__(self) -> None:
-        if not isinstance(self.name, str) or not NAME.fullmatch(self.name):
-            raise InvalidArgument(
-                f"Slot.name must be lower-case letters, digits and underscores, at most 60, not {self.name!r}."
-            )
-        if not isinstance(self.one, bool):
-            raise InvalidArgument(f"Slot.one of {self.name!r} must be True or False, not {self.one!r}.")
-        if self.kind not in KINDS:
-            raise InvalidArgument(f"Slot.kind of {self.name!r} must be one of {', '.join(KINDS)}, not {self.kind!r}.")
-        for field in PHRASES:
-            object.__setattr__(self, field, _phrases(getattr(self, field), f"Slot.{field} of {self.name!r}"))
-        if not self.nouns:
-            raise InvalidArgument(f"Slot.nouns of {self.name!r} must have at least one: what people call it.")
-
-
-def _phrases(given: object, what: str) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, (tuple, list)):
-        raise InvalidArgument(f"{what} must be a tuple of texts, not {given!r}.")
-    for phrase in given:
-        if not isinstance(phrase, str) or not PHRASE.fullmatch(phrase):
-            raise InvalidArgument(f"{what} must be short texts of words, not {phrase!r}.")
-    return tuple(" ".join(phrase.casefold().split()) for phrase in given)
 
 
 def _shipped(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -69,9 +45,6 @@ class Slots:
 
     def __init__(self, more: Iterable[Slot] = ()) -> None:
         added = tuple(more)
-        for slot in added:
-            if not isinstance(slot, Slot):
-                raise InvalidArgument(f"Slots takes Slot(name=…, nouns=(…,)), not {slot!r}.")
         self._by_name = {slot.name: slot for slot in (*SLOTS, *added)}
         self.of_noun: dict[str, str] = {}
         first = {slot.name for slot in added}

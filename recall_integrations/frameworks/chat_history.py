@@ -63,7 +63,7 @@ class RecallChatMessageHistory(BaseChatMessageHistory):
         if scope_id is None:
             return []
         ids = self._ids(scope_id)
-        found = self._store.fetch_ids(scope_id, ids)
+        found = self._store.reader.fetch_ids(scope_id, ids)
         kept = (found[i].metadata.get(OWN) for i in ids if i in found)
         return messages_from_dict([dict(k) for k in kept if isinstance(k, Mapping)])
 

@@ -391,7 +391,7 @@ class RecallStore(BaseStore):
         if scope_id is None or not places:
             return []
         now = self._clock()
-        found = self.memories.fetch_ids(scope_id, [memory_id(*place) for place in places])
+        found = self.memories.reader.fetch_ids(scope_id, [memory_id(*place) for place in places])
         items = (kept_of(m) for place in places if (m := found.get(memory_id(*place))) is not None)
         return [i for i in items if i is not None and (i.expires_at is None or i.expires_at > now)]
 
@@ -404,7 +404,7 @@ class RecallStore(BaseStore):
         with self._catalogue.lock:
             self._catalogue.follow(memories, self.scope)
             scope_id = memories.scope_id(self.scope)
-            found = {} if scope_id is None else memories.fetch_ids(scope_id, ids)
+            found = {} if scope_id is None else memories.reader.fetch_ids(scope_id, ids)
             anew: list[tuple[Kept, Memory]] = []
             for memory in found.values():
                 item = kept_of(memory)

@@ -5,10 +5,8 @@ Only callers that ask a server import this module, since it loads chromadb.
 
 from __future__ import annotations
 
-import threading
-import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import math
+from collections.abc import Mapping
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -18,12 +16,12 @@ from chromadb.api.fastapi import FastAPI
 from chromadb.config import Settings, System
 from overrides import override
 
+from recall_integrations.database.connections import remaining
 from recall_integrations.errors import RecallTimeout
 from recall_integrations.indexes.vector_server import BODY, of_a_request
 
 REFUSED = frozenset({401, 403})
 TOO_LARGE, TOO_MANY = 413, 429
-_waiting = threading.local()  # until when, in monotonic seconds
 
 
 class BadStatus(Exception):
@@ -34,19 +32,8 @@ class BadStatus(Exception):
         self.status, self.limit = status, limit
 
 
-@contextmanager
-def within(seconds: float) -> Iterator[None]:
-    """Limit the time that all requests of this thread inside the block wait together, in seconds."""
-    before = getattr(_waiting, "end", None)
-    _waiting.end = time.monotonic() + seconds
-    try:
-        yield
-    finally:
-        _waiting.end = before
-
-
 class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
-    """Chroma's client of a server, with a time limit for each request."""
+    """Chroma's client of a server, which waits no longer than `connections.within` allows the thread."""
 
     def __init__(self, system: System) -> None:
         super().__init__(system)
@@ -54,11 +41,10 @@ class Limited(FastAPI):  # type: ignore[misc, unused-ignore]
 
     @override
     def _make_request(self, method: str, path: str, **given: Any) -> Any:
-        end = getattr(_waiting, "end", None)
-        if end is not None:
-            left = end - time.monotonic()
-            if left <= 0:
-                raise RecallTimeout("No time is left to ask the Chroma server.")
+        left = remaining()
+        if not left:
+            raise RecallTimeout("No time is left to ask the Chroma server.")
+        if left != math.inf:
             given["timeout"] = left
         return super()._make_request(method, path, **given)
 

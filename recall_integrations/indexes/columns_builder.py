@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +29,9 @@ from recall_integrations.records import record
 from recall_integrations.text import content
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, Role, role_of
 
-_PER_ROW = (
-    *("nums", "lengths", "threads", "positions", "before", "after"),
-    *("actors", "roles", "questions", "alive"),
-)
+_SHOWN = ("lengths", "threads", "before", "after", "actors", "roles", "questions", "alive")  # with a value for each row
+_PER_ROW = ("nums", "positions", *_SHOWN)
+_SHARED = ("lexicon", "thread_names", "actor_names", "actor_words", "role_actors", "postings")  # which snapshots share
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -160,27 +160,17 @@ class ColumnsBuilder:
 
     def snapshot(self) -> TextColumns:
         """Return the columns as they are now; later changes do not show in them."""
-        n = self.n
+        n, words = self.n, int(self.starts[self.n])
         self._post()
+        shared: dict[str, Any] = {name: getattr(self, name) for name in _SHARED}
+        rows: dict[str, Any] = {name: getattr(self, name)[:n] for name in _SHOWN}
         return TextColumns(
-            lexicon=self.lexicon,
             starts=self.starts[: n + 1],
-            words=self.words[: int(self.starts[n])],
-            lengths=self.lengths[:n],
-            threads=self.threads[:n],
-            thread_names=self.thread_names,
-            before=self.before[:n],
-            after=self.after[:n],
-            actors=self.actors[:n],
-            actor_names=self.actor_names,
-            actor_words=self.actor_words,
-            roles=self.roles[:n],
-            role_actors=self.role_actors,
-            questions=self.questions[:n],
-            asked=self.asked[: int(self.starts[n])],
-            alive=self.alive[:n],
+            words=self.words[:words],
+            asked=self.asked[:words],
             kind=self.kinds.kind(),
-            postings=self.postings,
+            **shared,
+            **rows,
         )
 
     def _post(self) -> None:

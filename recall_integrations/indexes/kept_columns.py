@@ -27,6 +27,8 @@ _PLAIN = ("lengths", "positions", "roles", "questions")  # per row, kept as they
 _OF_TEXTS = (*_PLAIN, "before", "after", "threads", "actors")
 _STARTS = ("starts", "more_starts")
 _VALUES = ("words", "more", "asked")
+_WORDS = ("keys", "stems", "roots", "dated", "rows", "factors")  # of `WordBlock`
+_POSTINGS = ("stems", "begins", "rows", "counts", "tops")  # of `Postings`
 PREFIXES = ("text.", "words.", "postings.")  # of the names of all that is made here
 TEXTS_GROWING = tuple(f"text.{name}" for name in (*_OF_TEXTS, *_STARTS, *_VALUES))  # when a memory is added
 TEXTS_SPARSE = (  # what a recall reads here and there: mapped from a file, it need not be in memory
@@ -71,15 +73,8 @@ def builder_of(
     """Return a builder as if the rows had been appended to it, one after the other."""
     n, buffers = len(arrays["nums"]), arrays if buffers is None else buffers
     builder = ColumnsBuilder(lexicon, 0, scratch)
-    block = WordBlock(
-        keys=arrays["words.keys"],
-        stems=arrays["words.stems"],
-        roots=arrays["words.roots"],
-        root_count=int(arrays["words.root_count"][0]),
-        dated=arrays["words.dated"],
-        rows=arrays["words.rows"],
-        factors=arrays["words.factors"],
-    )
+    of_words: dict[str, Any] = {name: arrays[f"words.{name}"] for name in _WORDS}
+    block = WordBlock(root_count=int(arrays["words.root_count"][0]), **of_words)
     for name in (*_OF_TEXTS, *_STARTS):
         column, rows = arrays[f"text.{name}"], n + (name in _STARTS)
         if column.shape != (rows,):
@@ -146,15 +141,14 @@ def _numbered(found: Arrays, lexicon: Lexicon, words: Ids, more: Ids, own: Seque
     table = np.zeros(int(ids.max(initial=-1)) + 1, dtype=np.int32)
     table[ids] = np.arange(len(ids), dtype=np.int32)
     found["text.words"], found["text.more"] = table[words], table[more]
-    found.update({f"words.{name}": getattr(block, name) for name in ("keys", "stems", "roots")})
-    found.update({f"words.{name}": getattr(block, name) for name in ("dated", "rows", "factors")})
+    found.update({f"words.{name}": getattr(block, name) for name in _WORDS})
     found["words.root_count"] = np.asarray([block.root_count], dtype=np.int64)
     n = len(found["text.lengths"])
     occurrences = []
     for starts, held in ((found["text.starts"], found["text.words"]), (found["text.more_starts"], found["text.more"])):
         occurrences.append((block.stems[held], np.repeat(np.arange(n), np.diff(starts))))
     made = postings_of(0, n, occurrences)
-    found.update({f"postings.{name}": getattr(made, name) for name in ("stems", "begins", "rows", "counts", "tops")})
+    found.update({f"postings.{name}": getattr(made, name) for name in _POSTINGS})
     return stems
 
 
@@ -192,7 +186,7 @@ def _restore_actors(builder: ColumnsBuilder, arrays: Arrays, numbers: Ids | None
 
 
 def _postings(arrays: Arrays, n: int) -> Postings:
-    kept = {name: arrays[f"postings.{name}"] for name in ("stems", "begins", "rows", "counts", "tops")}
+    kept: dict[str, Any] = {name: arrays[f"postings.{name}"] for name in _POSTINGS}
     return Postings(first=0, end=n, **kept)
 
 

@@ -53,6 +53,7 @@ _COMPACT_AT = 0.3
 _PRUNED_MIN = 1_000  # changes behind which columns look whether the journal still tells of all of them
 _AT_ONCE = 2_000  # rows read at a time; more are slower, as they leave the processor's cache
 _NONE, _HALVES, _SCANNED = range(3)  # what is kept of a scope's vectors
+_PER_ROW = ("nums", "at", "dated", "types", "importance", "alive", "lengths")
 
 
 class Columns:
@@ -129,7 +130,7 @@ class Columns:
         self.length += sign * int(np.maximum(self.lengths[rows], PIVOT).sum())
 
     def _grow(self, capacity: int) -> None:
-        for name in ("nums", "at", "dated", "types", "importance", "alive", "lengths"):
+        for name in _PER_ROW:
             setattr(self, name, grown(getattr(self, name), self.n, capacity))
 
     def kill(self, nums: NDArray[np.int64]) -> None:
@@ -152,25 +153,19 @@ class Columns:
         spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]],
         told_column: Callable[[], ToldColumn] | None = None,
     ) -> ScopeView:
-        n = self.n
+        rows: dict[str, Any] = {name: getattr(self, name)[: self.n] for name in _PER_ROW}
         return ScopeView(
             scope_id=scope_id,
             version=version,
             seq=self.seq,
-            nums=self.nums[:n],
             ids=self.ids,
-            at=self.at[:n],
-            dated=self.dated[:n],
-            types=self.types[:n],
-            importance=self.importance[:n],
-            alive=self.alive[:n],
             vectors=None if self.vectors is None else self.vectors.snapshot(),
             stored=stored,
-            lengths=self.lengths[:n],
             mean_length=self.length / self.living if self.living else float(PIVOT),
             spelled=spelled,
             told_column=told_column,
             text=None if self.text is None else self.text.snapshot(),
+            **rows,
         )
 
 

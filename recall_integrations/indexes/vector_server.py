@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.config import VectorsConfig
+from recall_integrations.database.connections import within
 from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import (
     HNSW,
@@ -221,7 +222,6 @@ class VectorServer(ChromaServer):
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:
         """Return the server's answer, or raise an error of ours that says what is wrong and never holds the token."""
         client = self._opened()  # which loads chromadb: that is no part of the time
-        from recall_integrations.indexes.chroma_http import within
 
         def call_within(limit_s: float) -> T:
             with within(limit_s):

@@ -6,6 +6,8 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,9 +54,10 @@ from recall_integrations.types import (
     indexed_text,
 )
 from recall_integrations.types.request import RecallRequest
-from recall_integrations.types.result import NEVER_TOLD, Held
 
 GRAPH = "graph"
+Held = tuple[str | None, datetime | None, datetime | None]  # `superseded_by`, `valid_from` and `valid_to` of a hit
+NEVER_TOLD: Held = (None, None, None)
 
 
 class Delivery:
@@ -109,25 +112,14 @@ class Delivery:
             when = when or self._holds(view, row, state.held) or _later(view, row, state.overtaken, by)
             own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, "")}
             why = HitWhy(sheet, i, functools.partial(why_any, demoted=row in state.denied, **own))
-            folded = tuple(view.ids[j] for j in state.folded.get(row, ()))
-            beside, scope, held = around.get(row, ()), request.scope, states[i]
+            about: dict[str, Any] = {"memory": shown, "context": around.get(row, ()), "scope": request.scope}
+            about["duplicates"] = tuple(view.ids[j] for j in state.folded.get(row, ()))
+            about.update(zip(("superseded_by", "valid_from", "valid_to"), states[i], strict=True))
             if door.open:
-                hits.append(hit_explained_later(shown, score, why, folded, beside, scope, marking, held))
+                hits.append(hit_explained_later(why, marking, score=score, **about))
             else:  # what privacy withholds from the reason is withheld now, not when somebody reads it
-                hits.append(
-                    Hit(
-                        memory=shown,
-                        score=round(score, PLACES),
-                        reason=why.reason(shown),
-                        contributions=coarse(why.contributions()),
-                        duplicates=folded,
-                        context=beside,
-                        scope=scope,
-                        superseded_by=held[0],
-                        valid_from=held[1],
-                        valid_to=held[2],
-                    )
-                )
+                about |= {"reason": why.reason(shown), "contributions": coarse(why.contributions())}
+                hits.append(Hit(score=round(score, PLACES), **about))
         if not door.open and not door.blocked:
             hits = self._redacted(hits, parsed, view, door)
         kept, dropped = packed(hits, request.tokens_max)
@@ -254,7 +246,7 @@ class Delivery:
                 found.extend((start + i, memories[num]) for i, num in enumerate(nums))
                 break
             gone = [view.ids[row] for row, num in zip(part.tolist(), nums, strict=True) if num not in memories]
-            newer = self._store.fetch_ids(view.scope_id, gone) if gone and not request.filters else {}
+            newer = self._store.reader.fetch_ids(view.scope_id, gone) if gone and not request.filters else {}
             versions = [memories.get(n) or newer.get(view.ids[r]) for r, n in zip(part.tolist(), nums, strict=True)]
             found.extend((start + i, memory) for i, memory in enumerate(versions) if memory is not None)
             start += len(part)

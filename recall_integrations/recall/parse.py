@@ -84,7 +84,7 @@ class Loader:
     def _load(self, scope_id: int) -> None:
         with _nothing_collected():
             self._store.entities(scope_id)
-            self._store.languages(scope_id)
+            self._store.reader.languages(scope_id)
             self._store.view(scope_id)
             self._prepare()
 
@@ -226,7 +226,7 @@ class Parse(Stage):
         text = view.text
         return ScopeKnowledge(
             entities=index,
-            frequency=_Counts(frequency_of(view, lambda: self._store.lexical)).__getitem__,
+            frequency=_Counts(frequency_of(view, lambda: self._store.indexes.lexical)).__getitem__,
             # Which sentence is beside the point would tell what hidden words stand together.
             rows=None if text is None or not door.open else lambda stem: text.holding(stem)[0],
             memories=view.count,
@@ -234,7 +234,7 @@ class Parse(Stage):
             user=user,
             assistant=assistant,
             alike=lexicon.shared().alike,
-            spoken=self._store.languages(scope_id),
+            spoken=self._store.reader.languages(scope_id),
             unsure=None if fallback is None else unsure,
         )
 

@@ -85,7 +85,7 @@ class Plan(Stage):
             if not self.filters_read(view, request, turn.deadline.child(turn.deadline.remaining_ms() * READING_SHARE)):
                 late = Degradation(stage="filters", reason=TIMEOUT, detail=READING)
                 return changed(state, parsed=parsed, planned=plan, loading=True).degraded_by(late)
-            allowed = self._store.filter_mask(view, request.filters, request.now, request.as_of)
+            allowed = self._store.reader.filter_mask(view, request.filters, request.now, request.as_of)
             notes = tuple(self._notes(view, allowed, request))
         limit = max(self._config.planner.arm_limit, request.k)
         decided = asked_for(parsed, plan, session, view, allowed, limit)
@@ -105,9 +105,11 @@ class Plan(Stage):
 
     def filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
         """Say whether the columns of the filters are in memory. If not, a thread reads them for a later recall."""
-        if self._store.filters_ready(view, request.filters):
+        if self._store.reader.filters_ready(view, request.filters):
             return True
-        reading = self._threads.submit(self._store.filter_mask, view, request.filters, request.now, request.as_of)
+        reading = self._threads.submit(
+            self._store.reader.filter_mask, view, request.filters, request.now, request.as_of
+        )
         with self._waiting():
             if not deadline.wait_for(reading):
                 return False
@@ -122,7 +124,7 @@ class Plan(Stage):
         if not view.count:
             yield Note(reason="scope.empty", detail=f"Nothing is left in the scope {where}: all of it was forgotten.")
             return
-        for key in self._store.absent_keys(view, request.filters):
+        for key in self._store.reader.absent_keys(view, request.filters):
             hint = f" For the field of a memory there is Filters({key}s=[...])." if key in _FIELDS else ""
             detail = f"No memory in the scope {where} has {key!r} in its metadata.{hint}"
             yield Note(reason="filters.key", detail=detail)

@@ -294,7 +294,7 @@ class ReadPath:
 
     def _filters_there(self, scope_id: int, filters: Filters) -> bool:
         """Say whether the columns of the filters are in memory."""
-        return not filters or self.store.filters_ready(self.store.view(scope_id), filters)
+        return not filters or self.store.reader.filters_ready(self.store.view(scope_id), filters)
 
     def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
         """Plan a parsed query; see `QueryOptimizer.plan`."""
@@ -323,7 +323,7 @@ class ReadPath:
     def _computed(
         self, request: RecallRequest, deadline: Deadline, door: Door, looked: Looked | None, served: Served = BY_RULES
     ) -> tuple[RecallResult, RecallState]:
-        kept = {} if looked is None else self.store.hydration()
+        kept = {} if looked is None else self.store.reader.hydration()
         began = time.perf_counter()
         reading = self.store.reading((deadline.remaining_ms() + request.llm_wait_ms) / 1e3 + LATE_S)
         whose = str(self.store.known(request.scope) or "")
@@ -341,7 +341,7 @@ class ReadPath:
             if state.query.original != request.text:  # there was time to read only a part of it
                 shown.query(state.query.original)
         if looked is not None:
-            after = self.store.hydration()
+            after = self.store.reader.hydration()
             looked.computed(state, after["hits"] - kept["hits"], after["misses"] - kept["misses"])
         query, plan = withheld(state.query, state.plan, door)
         degraded = (*door.degradations(state.degraded), *shown.problems)

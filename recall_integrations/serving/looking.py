@@ -165,7 +165,7 @@ def timeline(
         return {"total": 0, "start": None, "end": None, "buckets": [], "memories": [], "types": [], "actors": []}
     with store.reading():
         view = store.view(scope_id)
-        mask = store.filter_mask(view, filters, now) if filters else None
+        mask = store.reader.filter_mask(view, filters, now) if filters else None
         rows = np.flatnonzero(view.alive if mask is None else view.alive & mask)
         at = view.at[rows]
         inside = np.ones(len(rows), dtype=np.bool_)

@@ -17,10 +17,10 @@ import weakref
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
-from urllib.parse import urlsplit
 
 import httpx
 
+from recall_integrations.config.hosts import checked_server
 from recall_integrations.errors import (
     InvalidArgument,
     RecallError,
@@ -166,7 +166,7 @@ class Wire:
         transport: httpx.BaseTransport | None = None,
         async_transport: httpx.AsyncBaseTransport | None = None,
     ) -> None:
-        self.address = _checked(address)
+        self.address = checked_server(address, "The address of a server", "Give a token as token=...", InvalidArgument)
         token = token.strip() if isinstance(token, str) else token  # a file that holds one ends its line
         if token is not None and (not isinstance(token, str) or TOKEN.fullmatch(token) is None):
             raise InvalidArgument("token must be the text that `recall token add` printed.")
@@ -286,18 +286,3 @@ def _answer(reply: httpx.Response, body: bytes) -> Answer:
     return Answer(
         status=reply.status_code, again_s=float(again) if again.isascii() and again.isdigit() else None, data=data
     )
-
-
-def _checked(address: object) -> str:
-    """Return the address of a server without a slash at its end."""
-    text = address.rstrip("/") if isinstance(address, str) else ""
-    try:
-        parts = urlsplit(text)
-        named = bool(parts.hostname) and parts.scheme in ("http", "https") and (parts.port or 1) > 0
-    except ValueError:
-        named, parts = False, urlsplit("")
-    if parts.username is not None or parts.password is not None:
-        raise InvalidArgument("The address of a server holds no name and no password. Give token=...")
-    if not named or parts.query or parts.fragment:
-        raise InvalidArgument(f'The address of a server reads as "http://127.0.0.1:8000", not {str(address)[:80]!r}.')
-    return text

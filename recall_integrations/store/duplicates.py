@@ -341,7 +341,7 @@ def remember_once(
     for begin in range(0, len(named), ONCE_BATCH):
         batch = named[begin : begin + ONCE_BATCH]
         scope_id = store.scope_id(scope or Scope())
-        there = {} if scope_id is None else store.fetch_ids(scope_id, [memory.id or "" for memory in batch])
+        there = {} if scope_id is None else store.reader.fetch_ids(scope_id, [memory.id or "" for memory in batch])
         new = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
         written += len(store.remember_many(new, scope=scope)) if new else 0
     if forget_gone:

@@ -28,7 +28,7 @@ from recall_integrations.collector import paused
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
-from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_id, checked_scope
+from recall_integrations.types import Memory, MemoryType, Scope, checked_id, checked_scope
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
@@ -37,8 +37,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
 
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
-    from recall_integrations.indexes.scope_view import Mask, ScopeView
-    from recall_integrations.indexes.words import WordIndex
+    from recall_integrations.indexes.scope_view import ScopeView
     from recall_integrations.observability.progress import Told
     from recall_integrations.query.spelling import Speller
     from recall_integrations.resilience.guard import Health
@@ -54,7 +53,6 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
     from recall_integrations.store.revisions import Revisions
-    from recall_integrations.text.spoken import Spoken
     from recall_integrations.types.facts import Fact
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
@@ -97,10 +95,10 @@ class MemoryStore:
         self._spellers = parts.spellers
         self._unspelled: set[int] = set()  # scopes that were asked for their speller last when there was none
         self._views = parts.views
-        self._reader = Reader(parts)
-        self._writer = Writer(parts, self._reader)
-        self._forgetting = Forgetting(parts, self._reader)
-        self._declarations = Declarations(parts, self._reader)
+        self.reader = Reader(parts)
+        self._writer = Writer(parts, self.reader)
+        self._forgetting = Forgetting(parts, self.reader)
+        self._declarations = Declarations(parts, self.reader)
         self._judgements: Judgements | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
@@ -462,7 +460,7 @@ class MemoryStore:
             with telling(progress or False) as tell:
                 return renewal.compact(self._parts, tell)
         finally:
-            self._reader.let_go()
+            self.reader.let_go()
 
     def add_entity(self, name: str, *, aliases: Iterable[str] = (), scope: Scope | None = None) -> str:
         """Declare an entity and other names for it; return its id. Declaring it again adds aliases.
@@ -548,7 +546,7 @@ class MemoryStore:
         checked_id(memory_id, "memory_id", InvalidArgument)
         if scope_id is None:
             return None
-        return self.fetch_ids(scope_id, [memory_id]).get(memory_id)
+        return self.reader.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
     def list(
         self, *, scope: Scope | None = None, filters: FiltersLike = None, limit: int = 100, after: str | None = None
@@ -564,7 +562,7 @@ class MemoryStore:
         self._parts.up_to_date()
         if not is_whole(limit) or not 1 <= limit <= LIST_MAX:
             raise InvalidArgument(f"limit must be a whole number from 1 to {LIST_MAX:,}, not {limit!r}. See `iterate`.")
-        return self._reader.page(checked_scope(scope), checked_filters(filters), limit, after)
+        return self.reader.page(checked_scope(scope), checked_filters(filters), limit, after)
 
     def iterate(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> Iterator[Memory]:
         """Yield all memories of a scope in the order in which they were written, read a few hundred at a time.
@@ -572,7 +570,7 @@ class MemoryStore:
         Memories that are written or forgotten meanwhile may be among them or not.
         """
         self._parts.up_to_date()
-        return self._reader.all_of(checked_scope(scope), checked_filters(filters))
+        return self.reader.all_of(checked_scope(scope), checked_filters(filters))
 
     def export(
         self,
@@ -602,30 +600,26 @@ class MemoryStore:
         scopes = [found for found, _ in self.scopes()] if scope == "all" else [checked_scope(scope)]
         total = None if wanted or progress is False else sum(self.count(scope=found) for found in scopes)
         with counted("Exporting", total, progress) as advance:
-            return listing.export(self._reader, target, scopes, wanted, self.path, advance)
+            return listing.export(self.reader, target, scopes, wanted, self.path, advance)
 
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
         """Count the memories of the scope, or those that meet filters; 0 for an unknown scope."""
         self._parts.up_to_date()
         wanted = checked_filters(filters)
         if wanted:
-            return len(self._reader.nums(checked_scope(scope), wanted, 0, None))
+            return len(self.reader.nums(checked_scope(scope), wanted, 0, None))
         scope_id = self._parts.scopes.get(checked_scope(scope))
-        return 0 if scope_id is None else self.count_of(scope_id)
+        return 0 if scope_id is None else self.reader.count_of(scope_id)
 
     def counts(self) -> dict[Scope, dict[MemoryType, int]]:
         """Count the memories of each type in every scope."""
         self._parts.up_to_date()
-        return self._reader.counts()
-
-    def count_of(self, scope_id: int) -> int:
-        """Count the memories of the scope with this number."""
-        return self._reader.count_of(scope_id)
+        return self.reader.counts()
 
     def scopes(self) -> Sequence[tuple[Scope, int]]:
         """List all scopes with their number of memories, in the order they were made."""
         self._parts.up_to_date()
-        return self._reader.scopes()
+        return self.reader.scopes()
 
     def stats(self) -> dict[str, Any]:
         """Return sizes, per scope and in all, the embedding, the lag of each index, and notices of repairs.
@@ -634,14 +628,7 @@ class MemoryStore:
         scanned.
         """
         self._parts.up_to_date()
-        return self._reader.stats()
-
-    def hydration(self) -> dict[str, int]:
-        """Count the memories delivered out of memory (`hits`), and those that had to be read (`misses`).
-
-        Counted since the store was opened, in this process; `stats` has them too, but has to count the whole store.
-        """
-        return self._reader.hydration()
+        return self.reader.stats()
 
     def figures(self) -> dict[str, Any]:
         """Return the few numbers of `stats` that are cheap enough to be read every few seconds.
@@ -650,19 +637,14 @@ class MemoryStore:
         since the store was made. Memories that have ended count until they are removed.
         """
         self._parts.up_to_date()
-        return self._reader.figures()
+        return self.reader.figures()
 
-    # -- what the arms are built on (internal) ---------------------------------------------------------------------
+    # -- what the arms are built on (internal), besides `reader` -----------------------------------------------------
 
     @property
     def engine(self) -> Engine:
         """The SQL engine."""
         return self._parts.engine
-
-    @property
-    def lexical(self) -> WordIndex:
-        """The lexical index."""
-        return self._parts.indexes.lexical
 
     @property
     def indexes(self) -> Indexes:
@@ -737,10 +719,6 @@ class MemoryStore:
         """Say whether the data for a recall of the scope is in memory, but for a few changes."""
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
-    def languages(self, scope_id: int) -> Spoken:
-        """Return the languages of the scope; read once after each write to it."""
-        return self._reader.languages(scope_id)
-
     @property
     def entity_key(self) -> bytes:
         """The key of this store's entity ids."""
@@ -770,23 +748,9 @@ class MemoryStore:
             return scope_id not in self._unspelled
         return self.speller(scope_id) is not None
 
-    def filter_mask(
-        self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime | None = None
-    ) -> Mask | None:
-        """Return the mask of rows that meet the filters, or `None` for all; `as_of` is for `current_only`."""
-        return self._reader.filter_mask(view, filters, now, as_of)
-
-    def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
-        """Say whether the data for `filter_mask` is in memory, or soon: a large scope may have to be read first."""
-        return self._reader.filters_ready(view, filters)
-
-    def absent_keys(self, view: ScopeView, filters: Filters) -> Sequence[str]:
-        """List the metadata keys of filters that no memory of the scope has."""
-        return self._reader.absent_keys(view, filters)
-
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Read memories by num; absent ones are left out."""
-        return self._reader.fetch(scope_id, nums)
+        return self.reader.fetch(scope_id, nums)
 
     def numbers(self, scope: Scope, ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of memories of a scope, by id; absent ones are left out."""
@@ -797,10 +761,6 @@ class MemoryStore:
             return {}
         with self._parts.errors(), self._parts.engine.connect() as connection:
             return {one: place.num for one, place in rows.find(connection, scope_id, ids).items()}
-
-    def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
-        """Read memories by id; absent ones are left out."""
-        return self._reader.fetch_ids(scope_id, ids)
 
     def damaged(self, scope_id: int) -> str:
         """Describe the memories of a scope that were found damaged; empty where none were."""
@@ -825,7 +785,7 @@ class MemoryStore:
             query[0] = 1.0
             with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
                 self._parts.indexes.neighbours.nearest(self._parts.indexes.home_of(scope_id), query, 1)
-        for code in self.languages(scope_id).kept_in:
+        for code in self.reader.languages(scope_id).kept_in:
             warming.warm([code])
             warming.settle(code)
         if self.config.query.spelling:
@@ -843,27 +803,20 @@ class MemoryStore:
         return self._parts.asking.dimensions
 
     @property
-    def cosine_worth(self) -> float:
-        """The worth of a cosine of the store's embedding to the ranker in English, 1 = as one of the bundled model.
-
-        Measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store that lacks it
-        is opened with an embedding on this machine. It is 1 until then, where that failed, and where
-        `retrieval.semantic_remote` declares that a call costs.
-        """
-        from recall_integrations.embeddings.probe import ENGLISH
-
-        return self.cosine_worth_in(ENGLISH, "")
-
-    @property
     def cosine_spread(self) -> float:
         """The spread of cosines of the store's embedding, 1 = that of the bundled model.
 
-        Measured together with `cosine_worth`.
+        Measured together with the worth in English (`cosine_worth_in`).
         """
         return self._parts.worth.spread
 
     def cosine_worth_in(self, language: str, text: str, scope_id: int | None = None) -> float:
-        """Return the worth in another language, measured once a scope has ten memories written in it.
+        """Return the worth of a cosine of the store's embedding to the ranker, 1 = as one of the bundled model.
+
+        In English measured (`embeddings.probe`) at the first write, when all vectors are made anew, and when a store
+        that lacks it is opened with an embedding on this machine; in another language once a scope has ten memories
+        written in it. It is 1 until then, where that failed, and where `retrieval.semantic_remote` declares that a call
+        costs.
 
         `scope_id`: scope of the query; languages of other scopes only count as not measured. `None` = all languages
         count.

@@ -96,21 +96,25 @@ class Reader:
     def filter_mask(
         self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime | None = None
     ) -> Mask | None:
+        """Return the mask of rows that meet the filters, or `None` for all; `as_of` is for `current_only`."""
         if not filters:
             return None
         with self._parts.errors():
             return self.filtering.mask(view, filters, now, as_of or now)
 
     def filters_ready(self, view: ScopeView, filters: Filters) -> bool:
+        """Say whether the data for `filter_mask` is in memory, or soon: a large scope may have to be read first."""
         return not filters or self.filtering.ready(view, filters)
 
     def absent_keys(self, view: ScopeView, filters: Filters) -> list[str]:
+        """List the metadata keys of filters that no memory of the scope has."""
         if not filters:
             return []
         with self._parts.errors():
             return self.filtering.absent(view, filters)
 
     def languages(self, scope_id: int) -> Spoken:
+        """Return the languages of the scope; read once after each write to it."""
         version = self._parts.version(scope_id)
         kept = self._languages.get(scope_id)
         if kept is None or kept[0] != version:
@@ -123,6 +127,7 @@ class Reader:
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:
+        """Count the memories of the scope with this number."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
@@ -136,6 +141,10 @@ class Reader:
             return [(Scope(r.user_id, r.agent_id, r.namespace), int(r.memories) - left(r.scope_id)) for r in rows]
 
     def hydration(self) -> dict[str, int]:
+        """Count the memories delivered out of memory (`hits`), and those that had to be read (`misses`).
+
+        Counted since the store was opened, in this process.
+        """
         return {"hits": self._recent.hits, "misses": self._recent.misses}
 
     def figures(self) -> dict[str, Any]:

@@ -158,33 +158,14 @@ class Hit(_ReadLater):
 
 
 _PUT = {f.name: getattr(Hit, f.name).__set__ for f in fields(Hit)}
+_DEFAULTS = {f.name: f.default for f in fields(Hit)}
 _put_later = _ReadLater.__dict__["_later"].__set__
 
 
-Held = tuple[str | None, datetime | None, datetime | None]
-"""What a hit says of `superseded_by`, `valid_from` and `valid_to`."""
-_HELD = ("superseded_by", "valid_from", "valid_to")
-NEVER_TOLD: Held = (None, None, None)
-
-
-def hit_explained_later(
-    memory: Memory,
-    score: float,
-    why: Why,
-    duplicates: tuple[str, ...] = (),
-    context: tuple[Memory, ...] = (),
-    scope: Scope | None = None,
-    marks: Marks | None = None,
-    held: Held = NEVER_TOLD,
-) -> Hit:
+def hit_explained_later(why: Why, marks: Marks | None = None, **values: Any) -> Hit:
     """Make a hit whose reasons and highlights are made when they are read. Without `marks` it has no highlights."""
     later: dict[str, Any] = {"reason": why.reason, "contributions": lambda _memory: why.contributions()}
-    values = {"memory": memory, "score": score, "duplicates": duplicates, "context": context, "scope": scope}
-    if marks is None:
-        values["highlights"] = ()
-    else:
-        later["highlights"] = marks
-    return _made({**values, **dict(zip(_HELD, held, strict=True))}, later)
+    return _made(values, later if marks is None else {**later, "highlights": marks})
 
 
 def hit_marked_later(hit: Hit, marks: Marks) -> Hit:
@@ -204,15 +185,16 @@ def hit_like(hit: Hit, **changes: Any) -> Hit:
 
 
 def _again(hit: Hit, changes: dict[str, Any], marks: Marks | None) -> Hit:
-    kept = [name for name in _PUT if name not in changes and (marks is None or name != "highlights")]
-    return _made({name: getattr(hit, name) for name in kept} | changes, {} if marks is None else {"highlights": marks})
+    later = {} if marks is None else {"highlights": marks}
+    return _made({name: getattr(hit, name) for name in _PUT if name not in later} | changes, later)
 
 
 def _made(values: Mapping[str, Any], later: dict[str, Any]) -> Hit:
-    """Make a hit of the values that are there, and of functions for the others."""
+    """Make a hit of values, of functions for those that are made later, and of defaults for the others."""
     hit = object.__new__(Hit)
-    for name, value in values.items():
-        _PUT[name](hit, value)
+    for name, put in _PUT.items():
+        if name not in later:
+            put(hit, values.get(name, _DEFAULTS[name]))
     _put_later(hit, later)
     return hit
 

@@ -136,7 +136,7 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
         for memory_id, version in mine.items():
             memory = store.get(memory_id, scope=scope)
             assert memory is not None and memory.text == child.text_of(memory_id, version)
-            nums, _ = store.lexical.search(scope_id, [child.word_of(memory_id, version)], len(mine), 10)
+            nums, _ = store.indexes.lexical.search(scope_id, [child.word_of(memory_id, version)], len(mine), 10)
             assert nums.tolist() == [num_of[memory_id]]
             vector = embedding.embed_query(f"Priya: {memory.text}")
             row = view.rows_of([num_of[memory_id]])
@@ -155,11 +155,13 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
                 continue
             assert store.get(memory_id, scope=scope) is None
             for old in range(1, version + 1):
-                nums, _ = store.lexical.search(scope_id, [child.word_of(memory_id, old)], max(1, len(mine)), 10)
+                nums, _ = store.indexes.lexical.search(scope_id, [child.word_of(memory_id, old)], max(1, len(mine)), 10)
                 assert not len(nums)
         for memory_id, version in mine.items():  # replaced versions do not come back
             for old in range(1, version):
-                assert not len(store.lexical.search(scope_id, [child.word_of(memory_id, old)], len(mine), 10)[0])
+                assert not len(
+                    store.indexes.lexical.search(scope_id, [child.word_of(memory_id, old)], len(mine), 10)[0]
+                )
     assert store.stats()["vectors"] == len(stand)
     large = [scope for scope in (child.BIG, child.SMALL) if store.indexes.home_of(store.scope_id(scope) or 0)]
     if large:

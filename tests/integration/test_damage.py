@@ -105,7 +105,7 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
         home = store.indexes.home_of(scope_id)
         reached = 0
         for i in range(0, COUNT, 7):
-            nums, _ = store.lexical.search(scope_id, [f"note{i}"], COUNT, 10)
+            nums, _ = store.indexes.lexical.search(scope_id, [f"note{i}"], COUNT, 10)
             assert [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"]
             nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(text(i)), 1)
             reached += [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"] and cosines[0] > 0.99
@@ -552,9 +552,9 @@ def test_an_interrupt_between_index_and_cursor_does_not_double(
     flaky.remember(Memory("third", id="c"))
     scope_id = flaky.scope_id(Scope())
     assert scope_id is not None
-    nums, _ = flaky.lexical.search(scope_id, ["kestrel"], 3, 10)
+    nums, _ = flaky.indexes.lexical.search(scope_id, ["kestrel"], 3, 10)
     assert len(nums) == 1
-    assert flaky.lexical.count == flaky.stats()["vectors"] == 3
+    assert flaky.indexes.lexical.count == flaky.stats()["vectors"] == 3
 
 
 def test_errors_of_the_database_are_of_our_tree(store: MemoryStore) -> None:

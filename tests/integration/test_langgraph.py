@@ -334,7 +334,7 @@ def test_an_agent_remembers_recalls_and_forgets() -> None:
         agent = create_react_agent(model, tools)
         said = agent.invoke({"messages": [HumanMessage("What does Priya drink?")]})["messages"]
         answers = [m.text for m in said if isinstance(m, ToolMessage)]
-        (memory,) = memories.fetch_ids(1, [answers[0].split("id: ")[1].rstrip(").")]).values()
+        (memory,) = memories.reader.fetch_ids(1, [answers[0].split("id: ")[1].rstrip(").")]).values()
         assert answers[1] == f"1. [2026-03-12] Priya likes green tea (id: {memory.id})"
         assert "Field required" in answers[2]
         node = StateGraph(MessagesState).add_node("tools", ToolNode(tools)).add_edge(START, "tools").compile()

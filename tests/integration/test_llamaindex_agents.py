@@ -57,7 +57,7 @@ async def test_what_falls_out_of_the_short_memory_comes_back(store: MemoryStore)
     )
     messages = await memory.aget()
     assert messages[0].role == "system" and "user] My sister Priya moved to Lisbon" in str(messages[0].content)
-    assert {m.thread for m in store.fetch_ids(1, _ids(store)).values()} == {"s1"}
+    assert {m.thread for m in store.reader.fetch_ids(1, _ids(store)).values()} == {"s1"}
     assert store.count() == 0 and store.count(scope=U1) >= 2
     other = Memory.from_defaults(session_id="s2", memory_blocks=[RecallMemoryBlock(store=store, scope=U1)])
     assert "Lisbon" in str((await other.aget(input="Where does Priya live?"))[0].content)
@@ -79,7 +79,7 @@ async def test_messages_of_every_kind(store: MemoryStore) -> None:
     ]
     await block.aput(messages, from_short_term_memory=True, session_id="s1")
     await block.aput(messages, from_short_term_memory=True, session_id="s1")  # tried again after an error
-    texts = [m.text for m in store.fetch_ids(1, _ids(store)).values()]
+    texts = [m.text for m in store.reader.fetch_ids(1, _ids(store)).values()]
     assert texts == ["Look at this raven", 'called search(query="ravens")', "Ravens are corvids."]
     assert await block.aget([messages[3]]) == "" == await block.aget([]) == await block.aget(None)
     assert "corvids" in await block.aget([said("user", "what are ravens?"), said("assistant", "Hm.")])

@@ -56,15 +56,15 @@ def holds(store: MemoryStore, there: Sequence[str], gone: Sequence[str]) -> None
     view, home = store.view(scope_id), store.indexes.home_of(scope_id)
     assert store.indexes.settle(60)
     for name in there:
-        nums, _ = store.lexical.search(scope_id, [name], view.count, 10)
+        nums, _ = store.indexes.lexical.search(scope_id, [name], view.count, 10)
         assert [view.ids[r] for r in view.rows_of(nums)] == [name], name
         if not home:
             continue
         nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(f"the {name} hovers"), 1)
         assert [view.ids[r] for r in view.rows_of(nums)] == [name] and cosines[0] > 0.99, name
     for name in gone:
-        assert store.lexical.document_frequency(scope_id, name) == 0
-    assert store.lexical.count == store.stats()["vectors"] == view.count == len(there)
+        assert store.indexes.lexical.document_frequency(scope_id, name) == 0
+    assert store.indexes.lexical.count == store.stats()["vectors"] == view.count == len(there)
     assert not home or in_collections.count(store) == len(there)
     optimizer = QueryOptimizer(store)
     for name in there:

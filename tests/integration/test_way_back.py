@@ -57,7 +57,7 @@ def holds(path: Path, names: list[str], gone: list[str]) -> None:
         view, home = store.view(scope_id), store.indexes.home_of(scope_id)
         assert store.indexes.settle(60)
         for name in names:
-            nums, _ = store.lexical.search(scope_id, [name], view.count, 5)
+            nums, _ = store.indexes.lexical.search(scope_id, [name], view.count, 5)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name]
             nums, cosines = store.indexes.neighbours.nearest(home, EMBEDDING.embed_query(f"the {name} hovers"), 1)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name] and cosines[0] > 0.99

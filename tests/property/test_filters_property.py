@@ -210,7 +210,7 @@ class Home:
 
     def masked(self, condition: dict[str, Any]) -> set[str]:
         view = self.store.view(self.store.scope_id(Scope()) or 0)
-        mask = self.store.filter_mask(view, Filters(metadata=condition), NOW)
+        mask = self.store.reader.filter_mask(view, Filters(metadata=condition), NOW)
         assert mask is not None
         return {view.ids[row] for row in np.flatnonzero(mask).tolist()}
 
@@ -229,7 +229,7 @@ def test_the_index(
     home = Home(RecallConfig())
     with home.store:
         if least:
-            home.store._reader.filtering._index._budget = 0
+            home.store.reader.filtering._index._budget = 0
         home.put(first)
         for condition in asked:
             assert home.masked(condition) == home.passing(condition)
@@ -301,7 +301,7 @@ def test_a_filter_of_another_kind(broken: tuple[str, ...]) -> None:
             Filters(metadata={"n": {"$lt": 30}}, actors=["SAM"]),
         ):
             view = home.store.view(home.store.scope_id(Scope()) or 0)
-            mask = home.store.filter_mask(view, filters, NOW)
+            mask = home.store.reader.filter_mask(view, filters, NOW)
             assert mask is not None
             passing = {view.ids[row] for row in np.flatnonzero(mask).tolist()}
             for query in QUERIES:

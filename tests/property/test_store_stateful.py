@@ -143,10 +143,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _lexical_agrees(self, scope_id: int, expected: dict[str, str]) -> None:
         view = self.store.view(scope_id)
-        nums, _ = self.store.lexical.search(scope_id, WORDS, max(1, view.count), 100)
+        nums, _ = self.store.indexes.lexical.search(scope_id, WORDS, max(1, view.count), 100)
         assert sorted(nums.tolist()) == sorted(view.nums[view.alive].tolist())
         for word in WORDS:
-            nums, _ = self.store.lexical.search(scope_id, [word], max(1, view.count), 100)
+            nums, _ = self.store.indexes.lexical.search(scope_id, [word], max(1, view.count), 100)
             said = {view.ids[row] for row in view.rows_of(nums)}
             assert said == {i for i, text in expected.items() if word in text}
 

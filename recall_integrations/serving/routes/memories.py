@@ -260,7 +260,7 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
             if scope_id is None:
                 some = []
             else:
-                memories = served.store.fetch_ids(scope_id, list({fact.memory_id for fact in some}))
+                memories = served.store.reader.fetch_ids(scope_id, list({fact.memory_id for fact in some}))
                 some = shown_facts(some, memories, shown(where, mode))
             reply: dict[str, Any] = {"scope": scope_text(where), "as_of": at.isoformat()}
             return {**reply, "facts": facts_data(some, at), "more": len(found) > skip + most}

@@ -67,7 +67,7 @@ def ask(clock: Callable[[], datetime]) -> Ask:
             vectors=embedded,
             similarities=view.scan(embedded) if scanned else None,
             terms=tuple(stems(query)),
-            allowed=store.filter_mask(view, filters or Filters(), clock()),
+            allowed=store.reader.filter_mask(view, filters or Filters(), clock()),
             limit=limit,
             deadline=deadline or Deadline.after(None),
         )

@@ -24,7 +24,7 @@ U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")
 
 
 def arm(store: MemoryStore) -> LexicalRetriever:
-    return LexicalRetriever(lambda: store.lexical)
+    return LexicalRetriever(lambda: store.indexes.lexical)
 
 
 @pytest.mark.parametrize(
@@ -140,9 +140,9 @@ def test_frequencies_are_the_scopes_own(store: MemoryStore) -> None:
     store.remember("kestrel", scope=U2)
     one, two = store.scope_id(U1), store.scope_id(U2)
     assert one is not None and two is not None
-    assert store.lexical.document_frequency(one, "kestrel") == 2
-    assert store.lexical.document_frequency(two, "kestrel") == 1
-    assert store.lexical.document_frequency(one, "owl") == 0
+    assert store.indexes.lexical.document_frequency(one, "kestrel") == 2
+    assert store.indexes.lexical.document_frequency(two, "kestrel") == 1
+    assert store.indexes.lexical.document_frequency(one, "owl") == 0
 
 
 def test_forgotten_and_replaced_are_not_found(store: MemoryStore, ask: Ask, ids: Ids) -> None:
@@ -255,7 +255,7 @@ def test_a_scope_alone_has_the_scores_of_tantivy(store: MemoryStore, ask: Ask) -
     )
     request = ask(store, "kestrel owl Henrietta", limit=90)
     result = arm(store).search(request)
-    nums, scores = store.lexical.search(request.view.scope_id, request.terms, request.view.count, 90)
+    nums, scores = store.indexes.lexical.search(request.view.scope_id, request.terms, request.view.count, 90)
     theirs = dict(zip(request.view.rows_of(nums).tolist(), scores.tolist(), strict=True))
     np.testing.assert_allclose(result.scores, [theirs[row] for row in result.rows.tolist()], rtol=1e-5)
     assert len(result.rows) == len(nums)

@@ -59,7 +59,7 @@ def test_a_document_is_not_of_the_day_it_was_stored(
     whole = Filters(after=DAY, before=DAY + timedelta(days=1))
     scope_id = store.scope_id(Scope())
     assert scope_id is not None
-    kept = store.filter_mask(store.view(scope_id), whole, DAY)
+    kept = store.reader.filter_mask(store.view(scope_id), whole, DAY)
     assert kept is not None and kept.all()
 
 

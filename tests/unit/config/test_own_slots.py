@@ -11,6 +11,7 @@ from recall_integrations import RecallConfig
 from recall_integrations.config.keeping import KINDS, own_slots
 from recall_integrations.config.schema import schema
 from recall_integrations.errors import ConfigError
+from recall_integrations.facts.slots import SHIPPED
 from tests.rows import each_row
 
 DESK = {"nouns": ["Desk", " desk  number"], "kind": "code", "verbs": ["sit at"], "starts": ["Move to"], "one": False}
@@ -39,6 +40,10 @@ def test_what_is_said_of_a_slot_is_kept_and_nothing_else() -> None:
         ({"Desk": {"nouns": ["desk"]}}, "The name 'Desk'"),
         ({"d" * 61: {"nouns": ["desk"]}}, "at most 60"),
         ({"desk\n": {"nouns": ["desk"]}}, "must be lower-case"),
+        ({"": {"nouns": ["desk"]}}, "The name ''"),
+        ({3: {"nouns": ["desk"]}}, "The name 3"),
+        ({"a:b": {"nouns": ["desk"]}}, "The name 'a:b'"),
+        ({"desk": {"nouns": [""]}}, "facts.slots.desk.nouns must list"),
         ({"desk": "desk"}, "facts.slots.desk must be a mapping with `nouns`"),
         ({"desk": {"nouns": ["desk"], "verb": ["sit at"]}}, "facts.slots.desk has no verb: it may have `nouns`"),
         ({"desk": {}}, "facts.slots.desk.nouns must list what people call it"),
@@ -61,6 +66,10 @@ def test_what_is_wrong_is_said_by_its_name(given: Any, says: str) -> None:
     with pytest.raises(ConfigError) as caught:
         RecallConfig.from_mapping({"facts": {"slots": given}})
     assert says in str(caught.value)
+
+
+def test_slots_of_the_package_are_as_those_of_a_user_must_be() -> None:
+    assert own_slots(SHIPPED) == {name: dict(row) for name, row in SHIPPED.items()}
 
 
 def test_an_editor_knows_what_a_slot_may_have() -> None:

@@ -37,9 +37,10 @@ def test_what_may_not(address: str) -> None:
         VectorsConfig(address=address)
 
 
-def test_a_password_in_an_address_is_refused_and_not_repeated() -> None:
+@each_row("address", ["https://me:sesame@host", "https://me:sesame@host:port"])
+def test_a_password_in_an_address_is_refused_and_not_repeated(address: str) -> None:
     with pytest.raises(ConfigError, match=r"vectors\.token_variable") as refused:
-        VectorsConfig(address="https://me:sesame@host")
+        VectorsConfig(address=address)
     assert "sesame" not in str(refused.value)
 
 

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.said import IS, ME, NOT, WAS, YOU
 from recall_integrations.facts.sentences import said_in
 from recall_integrations.facts.slots import Slot, Slots
@@ -270,28 +268,6 @@ def test_a_slot_of_a_user_is_read() -> None:
     assert (said.slot, said.value) == ("chair", "Aeron")
     (said,) = said_in("I sit on an Aeron.", AT, slots)
     assert (said.slot, said.value) == ("chair", "Aeron")
-
-
-@each_row(
-    "wrong",
-    [
-        {"name": "", "nouns": ("x",)},
-        {"name": "Chair", "nouns": ("x",)},
-        {"name": "a-b", "nouns": ("x",)},
-        {"name": "a:b", "nouns": ("x",)},
-        {"name": 3, "nouns": ("x",)},
-        {"name": "chair", "nouns": ()},
-        {"name": "chair", "nouns": "chair"},
-        {"name": "chair", "nouns": (3,)},
-        {"name": "chair", "nouns": ("",)},
-        {"name": "chair", "nouns": ("x",), "kind": "wood"},
-        {"name": "chair", "nouns": ("x",), "one": 1},
-        {"name": "chair", "nouns": ("x",), "verbs": "sit"},
-    ],
-)
-def test_a_bad_slot_is_refused(wrong: dict[str, object]) -> None:
-    with pytest.raises(InvalidArgument, match=r"Slot\."):
-        Slot(**wrong)  # type: ignore[arg-type]
 
 
 @given(st.text(max_size=300))

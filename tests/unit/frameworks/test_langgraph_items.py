@@ -122,7 +122,7 @@ def test_what_meets_a_filter_is_among_what_is_looked_through() -> None:
         view = store.view(1)
         for wanted in CONDITIONS:
             filters = Filters(metadata=narrowing({"k": wanted}))
-            mask = store.filter_mask(view, filters, NOW)
+            mask = store.reader.filter_mask(view, filters, NOW)
             among = {i for row, i in enumerate(view.ids) if mask is None or mask[row]}
             meeting = {m.id for m in memories if meets(m.metadata, {"k": wanted})} | (
                 {"none"} if meets({}, {"k": wanted}) else set()

@@ -22,6 +22,7 @@ class Store:
         self.reads = reads
         self.seen: list[int] = []
         self.there: set[int] = set()
+        self.reader = self  # which is asked for the languages
 
     def in_memory(self, scope_id: int) -> bool:
         return scope_id in self.there

@@ -132,15 +132,15 @@ def test_several_scopes_are_waited_for_before_any_is_asked(cold: MemoryStore, he
 
 
 def test_what_filters_look_at_is_waited_for(cold: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    optimizer, go, mask, read = QueryOptimizer(cold, config=HASTY), threading.Event(), cold.filter_mask, []
+    optimizer, go, mask, read = QueryOptimizer(cold, config=HASTY), threading.Event(), cold.reader.filter_mask, []
 
     def slow(*given: Any) -> Any:
         assert go.wait(60)
         read.append(1)
         return mask(*given)
 
-    monkeypatch.setattr(cold, "filters_ready", lambda _view, _filters: bool(read))
-    monkeypatch.setattr(cold, "filter_mask", slow)
+    monkeypatch.setattr(cold.reader, "filters_ready", lambda _view, _filters: bool(read))
+    monkeypatch.setattr(cold.reader, "filter_mask", slow)
     hurried = optimizer.recall("tea", filters={"types": ["observation"]}, time_budget_ms=50)
     assert not hurried.searched
     threading.Timer(0.6, go.set).start()

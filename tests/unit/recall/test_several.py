@@ -243,9 +243,9 @@ def test_a_large_scope_is_not_waited_for(
     import threading
 
     go = threading.Event()
-    mask = store.filter_mask
-    monkeypatch.setattr(store, "filters_ready", lambda _view, _filters: False)
-    monkeypatch.setattr(store, "filter_mask", lambda *given: go.wait(30) and mask(*given))
+    mask = store.reader.filter_mask
+    monkeypatch.setattr(store.reader, "filters_ready", lambda _view, _filters: False)
+    monkeypatch.setattr(store.reader, "filter_mask", lambda *given: go.wait(30) and mask(*given))
     late = optimizer.recall("tea", scope=USER, filters={"source": "wiki"}, time_budget_ms=300)
     assert [(d.stage, d.reason) for d in late.degraded] == [("filters", "timeout"), ("recall", "not_searched")]
     assert not late.hits and not late.searched

@@ -24,12 +24,12 @@ def same(texts: Sequence[str]) -> np.ndarray:
 
 def test_an_embedding_that_is_the_same_for_all_texts_is_worth_nothing(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedding=same) as store:
-        assert store.cosine_worth == 1.0  # not measured yet
+        assert store.cosine_worth_in("en", "") == 1.0  # not measured yet
         store.remember("one")
-        measured = store.cosine_worth
+        measured = store.cosine_worth_in("en", "")
     assert measured == pytest.approx(0, abs=0.05)
     with MemoryStore.open(tmp_path, embedding=same) as store:
-        assert store.cosine_worth == measured
+        assert store.cosine_worth_in("en", "") == measured
 
 
 def test_a_write_that_fails_leaves_it_to_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,11 +38,11 @@ def test_a_write_that_fails_leaves_it_to_the_next(tmp_path: Path, monkeypatch: p
             broken.setattr(rows, "add_scope", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 store.remember("one")
-        assert store.cosine_worth == 1.0
+        assert store.cosine_worth_in("en", "") == 1.0
         store.remember("one")
-        measured = store.cosine_worth
+        measured = store.cosine_worth_in("en", "")
     with MemoryStore.open(tmp_path, embedding=same) as store:
-        assert store.cosine_worth == measured != 1.0
+        assert store.cosine_worth_in("en", "") == measured != 1.0
 
 
 class Counting:
@@ -74,11 +74,11 @@ def older(path: Path) -> None:
 def test_an_older_store_that_is_only_read_is_measured_when_it_is_opened_and_once(tmp_path: Path) -> None:
     older(tmp_path)
     with MemoryStore.open(tmp_path, embedding=Counting()) as store:
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
         assert QueryOptimizer(store).recall("one").hits
     again = Counting()
     with MemoryStore.open(tmp_path, embedding=again) as store:
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
     assert again.texts == 0
 
 
@@ -87,11 +87,11 @@ def test_an_embedding_that_fails_fails_no_open_and_no_recall(tmp_path: Path) -> 
     embedding = Counting()
     embedding.fails = True
     with MemoryStore.open(tmp_path, embedding=embedding) as store:
-        assert store.cosine_worth == 1.0
+        assert store.cosine_worth_in("en", "") == 1.0
         assert QueryOptimizer(store).recall("one").hits
         embedding.fails = False
         store.remember("two")
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
 
 
 def test_a_store_that_cannot_be_written_knows_it_for_the_process(
@@ -104,7 +104,7 @@ def test_a_store_that_cannot_be_written_knows_it_for_the_process(
 
     monkeypatch.setattr(asking, "put_meta", full)
     with MemoryStore.open(tmp_path, embedding=Counting()) as store:
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
     assert "could not be noted" in caplog.text
 
 
@@ -112,14 +112,14 @@ def test_opening_calls_no_network_and_what_is_declared_costly_is_not_measured(tm
     older(tmp_path)
     embedding = Counting(remote=True)
     with MemoryStore.open(tmp_path, embedding=embedding) as store:
-        assert (store.cosine_worth, embedding.texts) == (1.0, 0)
+        assert (store.cosine_worth_in("en", ""), embedding.texts) == (1.0, 0)
         store.remember("two")
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
     costly = RecallConfig(retrieval=RetrievalConfig(semantic_remote=True))
     embedding = Counting()
     with MemoryStore.open(tmp_path / "other", embedding=embedding, config=costly) as store:
         store.remember("one")
-        assert (store.cosine_worth, embedding.texts) == (1.0, 1)
+        assert (store.cosine_worth_in("en", ""), embedding.texts) == (1.0, 1)
 
 
 class German(Counting):
@@ -143,10 +143,10 @@ def test_a_language_is_measured_when_it_is_no_stray_word(tmp_path: Path) -> None
     line = "Gestern war ich mit Anna im Kino, das war nicht schlecht"
     with MemoryStore.open(tmp_path, embedding=German()) as store:
         store.remember("Yesterday I was at the cinema with Anna")
-        assert store.cosine_worth == pytest.approx(0, abs=0.05)
+        assert store.cosine_worth_in("en", "") == pytest.approx(0, abs=0.05)
         for i in range(asking.MEMORIES_MIN - 1):
             store.remember(f"{line} {i}")
-        assert store.cosine_worth_in("de", query) == store.cosine_worth
+        assert store.cosine_worth_in("de", query) == store.cosine_worth_in("en", "")
     again = German()
     with MemoryStore.open(tmp_path, embedding=again) as store:  # how many there were is kept
         store.remember(f"{line}, sagte sie")
@@ -154,7 +154,7 @@ def test_a_language_is_measured_when_it_is_no_stray_word(tmp_path: Path) -> None
         measured = store.cosine_worth_in("de", query)
         assert measured > 5
         assert store.cosine_worth_in("sv", "var bor hon") == measured  # the least of its script
-        assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth
+        assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth_in("en", "")
     with MemoryStore.open(tmp_path, embedding=German()) as store:
         assert store.cosine_worth_in("de", query) == measured
 
@@ -188,8 +188,8 @@ def test_the_spread_is_measured_with_english_and_kept(tmp_path: Path) -> None:
 def test_a_store_whose_spread_was_never_measured_is_measured_when_it_is_opened(tmp_path: Path) -> None:
     with MemoryStore.open(tmp_path, embedding=squeezed) as store:
         store.remember("one")
-        worth_before, spread = store.cosine_worth, store.cosine_spread
+        worth_before, spread = store.cosine_worth_in("en", ""), store.cosine_spread
         with store.engine.begin() as connection:
             connection.execute(delete(schema.meta).where(schema.meta.c.key.endswith(f"{asking.IN}{asking.SPREAD}")))
     with MemoryStore.open(tmp_path, embedding=squeezed) as store:
-        assert (store.cosine_worth, store.cosine_spread) == (worth_before, spread)
+        assert (store.cosine_worth_in("en", ""), store.cosine_spread) == (worth_before, spread)

@@ -96,7 +96,7 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         scope_id = store.scope_id(SCOPE)
         assert scope_id is not None
         view = store.view(scope_id)
-        assert view.count == count and len(store.lexical.nums()) == count + store.count(scope=OTHER)
+        assert view.count == count and len(store.indexes.lexical.nums()) == count + store.count(scope=OTHER)
         assert store.indexes.settle(60)
         assert view.nums[view.alive].tolist() == in_collections.nums(store)[store.indexes.home_of(scope_id)].tolist()
         store.remember("and it goes on", scope=OTHER)
@@ -324,8 +324,10 @@ def test_indexes(
         largest.write_bytes(content)
     else:
         with MemoryStore.open(path, embedding=module_embedding, config=CONFIG) as store:
-            num = int(store.lexical.nums()[0])
-            store.lexical.apply([] if damage == "lacks one" else [(1, 9_999, "crow")], [num] * (damage == "lacks one"))
+            num = int(store.indexes.lexical.nums()[0])
+            store.indexes.lexical.apply(
+                [] if damage == "lacks one" else [(1, 9_999, "crow")], [num] * (damage == "lacks one")
+            )
             assert store.indexes.neighbours
     found = examine(path, clock=clock)
     assert states(found) == {f"{index} index": "problem"}, found.as_data()

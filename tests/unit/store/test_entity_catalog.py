@@ -24,7 +24,7 @@ def mentioning(store: MemoryStore, name: str, scope: Scope = Scope()) -> set[str
     scope_id = store.scope_id(scope)
     assert scope_id is not None
     view = store.view(scope_id)
-    mask = store.filter_mask(view, Filters(entities=(name,)), NOW)
+    mask = store.reader.filter_mask(view, Filters(entities=(name,)), NOW)
     assert mask is not None
     return {view.ids[row] for row in range(view.size) if mask[row] and view.alive[row]}
 

@@ -20,7 +20,7 @@ def passing(store: MemoryStore, **filters: Any) -> set[str]:
     scope_id = store.scope_id(Scope())
     assert scope_id is not None
     view = store.view(scope_id)
-    mask = store.filter_mask(view, Filters(**filters), NOW)
+    mask = store.reader.filter_mask(view, Filters(**filters), NOW)
     assert mask is not None and mask.shape == (view.size,)
     return {view.ids[row] for row in range(view.size) if mask[row]}
 
@@ -80,7 +80,7 @@ def test_fields(mixed: MemoryStore, filters: dict[str, Any], expected: str) -> N
 def test_no_filter_is_no_mask(mixed: MemoryStore) -> None:
     scope_id = mixed.scope_id(Scope())
     assert scope_id is not None
-    assert mixed.filter_mask(mixed.view(scope_id), Filters(), NOW) is None
+    assert mixed.reader.filter_mask(mixed.view(scope_id), Filters(), NOW) is None
 
 
 def test_dead_rows_do_not_pass(mixed: MemoryStore) -> None:
@@ -232,7 +232,7 @@ def test_another_tenants_keys_are_not_seen(store: MemoryStore) -> None:
     store.remember(Memory("x", id="b", metadata={"secret": 1, "k": 1}), scope=other)
     view = store.view(store.scope_id(Scope()) or 0)
     assert held(store, {"k": 1}) == {"a"}
-    assert store.absent_keys(view, Filters(metadata={"secret": 1, "k": 1})) == ["secret"]
+    assert store.reader.absent_keys(view, Filters(metadata={"secret": 1, "k": 1})) == ["secret"]
 
 
 def test_values_of_forgotten_memories_leave(tmp_path: Any, embedding: Any) -> None:
@@ -244,7 +244,7 @@ def test_values_of_forgotten_memories_leave(tmp_path: Any, embedding: Any) -> No
         for i in range(0, 1_050, 50):
             store.forget([str(n) for n in range(i, i + 50)])
         assert held(store, {"k": {"$in": ["value 5", "value 1100"]}}) == {"1100"}
-        index = store._reader.filtering._index
+        index = store.reader.filtering._index
         (scope,) = index._kept.values()
         assert [len(column) for column in scope.columns.values()] == [150]
         assert len(next(iter(scope.columns.values()))._values) == 150
@@ -252,7 +252,7 @@ def test_values_of_forgotten_memories_leave(tmp_path: Any, embedding: Any) -> No
 
 def test_what_does_not_fit_is_not_kept(store: MemoryStore) -> None:
     store.remember_many([Memory("x", id=str(i), metadata={"k": i, "l": f"text {i}"}) for i in range(100)])
-    index = store._reader.filtering._index
+    index = store.reader.filtering._index
     index._budget = 20_000
     assert held(store, {"k": 7}) == {"7"} and index.bytes > 0
     assert held(store, {"l": "text 8"}) == {"8"} and 0 < index.bytes <= 20_000
@@ -267,7 +267,7 @@ def test_what_does_not_fit_is_read_once_for_a_filter(store: MemoryStore) -> None
 
     store.remember_many([Memory(f"tea {i}", id=str(i), metadata={"k": i}) for i in range(50)])
     optimizer = QueryOptimizer(store)
-    store._reader.filtering._index._budget = 0
+    store.reader.filtering._index._budget = 0
     statements: list[str] = []
     event.listen(store.engine, "before_cursor_execute", lambda *given: statements.append(given[2]))
     for _ in range(3):
@@ -283,8 +283,8 @@ def test_compacting_forgets_what_filters_have_read(tmp_path: Any, embedding: Any
     with Store.open(tmp_path / "s", embedding=embedding) as store:
         store.remember_many([Memory("x", id="a", metadata={"k": "gone"}), Memory("y", id="b", metadata={"k": "here"})])
         assert held(store, {"k": "gone"}) == {"a"}
-        before = store._reader.filtering
+        before = store.reader.filtering
         store.forget("a")
         store.compact()
-        assert store._reader.filtering is not before
+        assert store.reader.filtering is not before
         assert held(store, {"k": {"$exists": True}}) == {"b"}

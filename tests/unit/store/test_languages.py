@@ -33,9 +33,9 @@ def test_counts_do_not_depend_on_the_order(open_store: OpenStore) -> None:
     store.remember_many([Memory(text, id=i) for i, text in TEXTS.items()], scope=one)
     for i in reversed(TEXTS):
         store.remember(Memory(TEXTS[i], id=i), scope=other)
-    assert store.languages(1) == store.languages(2)
-    assert store.languages(1).told == {"de": 1, "zh": 1}
-    assert store.languages(1).english == 1
+    assert store.reader.languages(1) == store.reader.languages(2)
+    assert store.reader.languages(1).told == {"de": 1, "zh": 1}
+    assert store.reader.languages(1).english == 1
 
 
 def test_what_is_forgotten_or_replaced_is_taken_away(open_store: OpenStore) -> None:
@@ -46,11 +46,11 @@ def test_what_is_forgotten_or_replaced_is_taken_away(open_store: OpenStore) -> N
         store.remember(Memory(TEXTS[i], id=i))
     assert rows(store) != before
     store.remember(Memory("The car is in the garage", id="2"))  # replaced
-    assert store.languages(1).told == {}
+    assert store.reader.languages(1).told == {}
     for i in ("1", "4", "2"):
         store.forget(i)
     assert rows(store) == before == set()
-    assert store.languages(1).memories == 1
+    assert store.reader.languages(1).memories == 1
 
 
 def test_counting_anew_gives_the_same(open_store: OpenStore) -> None:
@@ -81,7 +81,7 @@ def test_a_recall_reads_them_once_after_a_write(store: MemoryStore) -> None:
     store.forget("3")
     asked: list[str] = []
     event.listen(store.engine, "before_cursor_execute", lambda *a: asked.append(a[2]))
-    assert store.languages(1) is store.languages(1)
+    assert store.reader.languages(1) is store.reader.languages(1)
     assert sum("FROM languages" in statement for statement in asked) == 1
     store.remember("Ein Satz, der auf Deutsch ist und nicht auf Englisch")
-    assert store.languages(1).told == {"de": 2, "zh": 1}
+    assert store.reader.languages(1).told == {"de": 2, "zh": 1}

@@ -38,7 +38,7 @@ def lexical_ids(store: MemoryStore, word: str, scope: Scope = Scope()) -> list[s
     scope_id = store.scope_id(scope)
     assert scope_id is not None
     view = store.view(scope_id)
-    nums, _ = store.lexical.search(scope_id, [word], max(1, view.count), 1000)
+    nums, _ = store.indexes.lexical.search(scope_id, [word], max(1, view.count), 1000)
     return sorted(view.ids[row] for row in view.rows_of(nums))
 
 

@@ -37,7 +37,7 @@ def bm25(store: MemoryStore, word: str) -> dict[str, float]:
     scope_id = store.scope_id(Scope())
     assert scope_id is not None
     view = store.view(scope_id)
-    found = Bm25(view, [word], (), frequency_of(view, lambda: store.lexical), lambda: store.lexical)
+    found = Bm25(view, [word], (), frequency_of(view, lambda: store.indexes.lexical), lambda: store.indexes.lexical)
     rows, scores = found.search(100)
     return {view.ids[row]: float(score) for row, score in zip(rows, scores, strict=True)}
 
@@ -72,7 +72,7 @@ def test_scores_are_those_of_an_index_that_is_up_to_date(store: MemoryStore) -> 
     store.forget("m4")
     before = bm25(store, "kestrel"), bm25(store, "ida")
     assert store.indexes.owed.any
-    assert store.lexical.count == 11
+    assert store.indexes.lexical.count == 11
     assert not store.indexes.owed.any
     assert (bm25(store, "kestrel"), bm25(store, "ida")) == before
     assert set(before[0]) == {f"m{i}" for i in range(12)} - {"m3", "m4"}
@@ -97,7 +97,7 @@ def test_what_came_and_went_meanwhile_is_not_indexed(store: MemoryStore) -> None
     store.remember(Memory("an owl", id="a"))
     store.remember(Memory("a swift", id="b"))
     store.forget("b")
-    assert store.lexical.nums().tolist() == [3]
+    assert store.indexes.lexical.nums().tolist() == [3]
     assert cursor(store, LEXICAL) == 5
 
 
@@ -149,7 +149,7 @@ def test_a_change_that_nobody_told_of_is_read_from_the_journal(
         with pytest.raises(KeyboardInterrupt):
             store.remember(Memory("kestrels hover", id="a"))
     store.remember(Memory("an owl", id="b"))
-    assert store.lexical.nums().tolist() == [1, 2]
+    assert store.indexes.lexical.nums().tolist() == [1, 2]
     assert set(bm25(store, "kestrel")) == {"a"}
 
 
@@ -163,7 +163,7 @@ def test_an_index_that_fails_is_named_and_caught_up(store: MemoryStore, monkeypa
             raise OSError("no space left")
 
         patch.setattr(index, "apply", fail)
-        assert store.lexical.count == 0
+        assert store.indexes.lexical.count == 0
         assert store.indexes.lag[LEXICAL] == 1
         assert "no space left" in store.stats()["notices"][-1]
     store.remember(Memory("an owl", id="b"))  # not owed: the index was behind, so it is followed at once
@@ -186,7 +186,7 @@ def test_a_misspelling_of_a_word_that_was_just_said_is_corrected(store: MemorySt
     assert store.indexes.owed.any and frequency() == 2
     store.forget("a")
     assert frequency() == 1
-    assert store.lexical.count == 1 and frequency() == 1
+    assert store.indexes.lexical.count == 1 and frequency() == 1
 
 
 def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -202,7 +202,7 @@ def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.Monk
                     store.forget(f"{name}{i}")
                     assert bm25(store, f"word{name}{i}") == {}
                 if i % 7 == 6:
-                    assert store.lexical.document_frequency(1, f"word{name}{i}") == (i % 5 != 4)
+                    assert store.indexes.lexical.document_frequency(1, f"word{name}{i}") == (i % 5 != 4)
         except BaseException as e:
             failed.append(e)
 
@@ -212,7 +212,7 @@ def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.Monk
     for thread in threads:
         thread.join()
     assert failed == []
-    assert store.lexical.count == 40 and len(set(held(store))) == 40
+    assert store.indexes.lexical.count == 40 and len(set(held(store))) == 40
 
 
 def test_nobody_is_left_to_apply_it_once_the_owner_is_gone() -> None:

@@ -81,11 +81,11 @@ def test_how_many_were_found_here_is_counted() -> None:
     with MemoryStore.open() as store:
         store.remember_many([Memory("tea", id="a"), Memory("coffee", id="b")])
         view = store.scope_id(Scope())
-        assert view is not None and store.hydration() == {"hits": 0, "misses": 0}
+        assert view is not None and store.reader.hydration() == {"hits": 0, "misses": 0}
         nums = store.view(view).nums.tolist()
         store.fetch(view, nums)
-        assert store.hydration() == {"hits": 0, "misses": 2}
+        assert store.reader.hydration() == {"hits": 0, "misses": 2}
         store.fetch(view, nums)
-        assert store.hydration() == store.stats()["hydration"] == {"hits": 2, "misses": 2}
+        assert store.reader.hydration() == store.stats()["hydration"] == {"hits": 2, "misses": 2}
         figures = store.figures()
         assert figures["hydration"] == {"hits": 2, "misses": 2}

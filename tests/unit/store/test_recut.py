@@ -29,7 +29,7 @@ def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPa
         patch.setattr("recall_integrations.indexes.word_rows.language_of", lambda _text: None)
         store = open_store()
         store.remember_many([Memory(text=t, id=str(i)) for i, t in enumerate(TEXTS)])
-        assert store.lexical.document_frequency(1, "haus") == 0
+        assert store.indexes.lexical.document_frequency(1, "haus") == 0
         with store.engine.begin() as connection:
             connection.execute(delete(schema.meta).where(schema.meta.c.key == ANALYSER))
         store.close()
@@ -45,7 +45,7 @@ def test_an_old_store_is_read_anew_and_finds(open_store: OpenStore, monkeypatch:
     made_by_the_old_analyser(open_store, monkeypatch)
     store = open_store()
     assert version(store) == str(ANALYSER_VERSION)
-    assert store.lexical.document_frequency(1, "haus") == 1
+    assert store.indexes.lexical.document_frequency(1, "haus") == 1
     with store.engine.connect() as connection:
         assert "häuser\x1fhaus" in connection.execute(select(schema.words.c.words)).scalars().first().split("\n")
     optimizer = QueryOptimizer(store)
@@ -79,7 +79,7 @@ def test_a_crash_half_way_is_made_good(open_store: OpenStore, monkeypatch: pytes
         store = open_store()  # goes on with what is there
         assert version(store) is None
         store.close()
-    assert open_store().lexical.document_frequency(1, "haus") == 1
+    assert open_store().indexes.lexical.document_frequency(1, "haus") == 1
 
 
 def test_progress_is_shown_for_many(

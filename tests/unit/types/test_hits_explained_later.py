@@ -43,7 +43,7 @@ class Why:
 
 
 def later(why: Why | None = None) -> Hit:
-    return hit_explained_later(MEMORY, 0.75, why or Why(), ("m2",))
+    return hit_explained_later(why or Why(), memory=MEMORY, score=0.75, duplicates=("m2",))
 
 
 def test_nothing_is_made_before_it_is_read_and_nothing_twice() -> None:
@@ -132,7 +132,7 @@ class Marks:
 
 def test_highlights_are_made_when_read_and_once() -> None:
     marks = Marks()
-    hit = hit_explained_later(MEMORY, 0.75, Why(), marks=marks)
+    hit = hit_explained_later(Why(), marks, memory=MEMORY, score=0.75)
     assert hit.reason and hit.contributions and marks.asked == []
     assert hit.highlights is hit.highlights
     assert [(h.start, h.end) for h in hit.highlights] == [(0, 5)] and len(marks.asked) == 1
