@@ -21,7 +21,8 @@ from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.windows import Settled, asked_mask, in_order, settle
 from recall_integrations.languages import name_of
-from recall_integrations.query.features import HYBRID, IMPLICIT, MODE_TYPES
+from recall_integrations.query.by_table.cues import HYBRID
+from recall_integrations.query.features import IMPLICIT, MODE_TYPES
 from recall_integrations.records import maker, record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
 from recall_integrations.types.query import ABOUT, ALL

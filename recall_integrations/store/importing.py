@@ -177,7 +177,7 @@ class Importer:
             scope_id = None if self._store is None else self._store.scope_id(scope)
             there: dict[str, Memory] = {}
             if self._store is not None and scope_id is not None:
-                there = self._store.fetch_ids(scope_id, [memory.id or "" for memory in memories])
+                there = self._store.reader.fetch_ids(scope_id, [memory.id or "" for memory in memories])
             fresh = [m for m in memories if m.id not in there or not says_the_same(there[m.id], m)]
             if fresh and self._writes and self._store is not None:
                 self._store.remember_many(fresh, scope=scope)

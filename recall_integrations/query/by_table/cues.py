@@ -87,7 +87,8 @@ intents_of = partial(wording, section="types", part="intents", known=(), togethe
 
 
 def _cues(text: str, language: str | None) -> Iterator[tuple[Kind, Match]]:
-    return ((_KINDS[name], at) for name, at in types_of(language).each(_TYPES, text) if name in _KINDS)
+    found = types_of(language).each(_TYPES, text)
+    return ((_KINDS[name], match.span()) for name, match in found if name in _KINDS)
 
 
 def type_cues(
@@ -104,7 +105,7 @@ def type_cues(
 def occurrences(text: str, which: str, language: str | None) -> list[Match]:
     """Return spans of the words that ask for the first or the last time, the past, or several times."""
     words, read = types_of(language), said(text)
-    return [read.span(*at) for name, at in words.each(_TIMES[which], read.text) if name == which]
+    return [read.span(*match.span()) for name, match in words.each(_TIMES[which], read.text) if name == which]
 
 
 def asks_several(text: str, language: str | None) -> bool:

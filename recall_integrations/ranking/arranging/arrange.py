@@ -217,7 +217,7 @@ def with_phrasings(
     others = np.asarray([best.get(row, (0.0, 0))[0] for row in rows], dtype=np.float32)
     merits = np.maximum(own, others).astype(np.float64)
     if near is not None and rows:
-        cosines = near(wider.rows)
+        cosines = near(wider.rows).astype(np.float64)
         far = 1 - np.clip(cosines / max(float(cosines.max()), LEAST), 0, 1)
         odds = _log_odds(own) + WEIGHT * np.maximum(_log_odds(others) - FAR * far, _log_odds(np.zeros(1)))
         merits = 1 / (1 + np.exp(-odds / (1 + WEIGHT)))
@@ -233,7 +233,7 @@ def with_phrasings(
     return moved(wider, order, scores, REWRITE, None, {REWRITE: told}), ways
 
 
-def _log_odds(scores: Scores) -> NDArray[np.float64]:
+def _log_odds(scores: NDArray[np.floating]) -> NDArray[np.float64]:
     share = np.clip(np.asarray(scores, dtype=np.float64), LEAST, 1 - LEAST)
     odds: NDArray[np.float64] = np.log(share / (1 - share))
     return odds
