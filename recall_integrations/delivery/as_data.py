@@ -182,6 +182,8 @@ def _plain(value: Any) -> Any:
         return _number(float(value))
     if isinstance(value, datetime):
         return value.isoformat()
+    if isinstance(value, Mapping):
+        return {name: _plain(one) for name, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, tuple | list) else value
 
 

@@ -179,7 +179,7 @@ def test_filters(optimizer):
 # -- bad input -------------------------------------------------------------------------------------------------------
 
 
-@each_row("query", ["", "   ", "\n\t", "\x00\x01", "a" * 1_000_000, "half a pair \ud83d", None, 7, b"x"])
+@each_row("query", ["", "   ", "\n\t", "\x00\x01", "half a pair \ud83d", None, 7, b"x"])
 def test_queries_that_are_refused(optimizer, query):
     with pytest.raises(errors.InvalidQuery):
         optimizer.recall(query, scope=U1)
