@@ -11,7 +11,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
 from langchain_core.outputs import ChatGeneration, ChatResult
 
-_LINE = re.compile(r"^\d+\. \[([\d-]+)[^\]]*\] (.*) \(id: (.+)\)$", re.MULTILINE)
+_LINE = re.compile(r"^\d+\. \[([\d-]+)[^\]]*\] (.*) \(id: ([^;)]+)(?:;.*)?\)$", re.MULTILINE)
 
 
 class RuleAgent(BaseChatModel):

@@ -39,6 +39,7 @@ from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.evaluation.reports import checked_output, compact_table
+from recall_integrations.frameworks.given import SCORE_MIN as FOR_MODELS
 from recall_integrations.types import indexed_text
 
 ALL = "all"
@@ -203,7 +204,7 @@ def summary(answers: Sequence[Answered], larger: Sequence[Answered] = ()) -> Rep
         raise InvalidArgument("There are no questions; there is nothing to measure.")
     kept_at = keeping(answers)
     thresholds = {}
-    for at in (SCORE_MIN, kept_at):
+    for at in (FOR_MODELS, SCORE_MIN, kept_at):  # of tools, of README, and what keeps most right hits
         everything = refused(answers, at, lambda _: ALL)
         thresholds[at] = (*refused(answers, at, lambda one: one.dataset), *everything)
     return Report(

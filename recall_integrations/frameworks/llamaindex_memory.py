@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr
 from recall_integrations.delivery.packing import estimate_tokens
 from recall_integrations.delivery.searched import not_searched, warn_once
 from recall_integrations.errors import refuse_unknown
-from recall_integrations.frameworks.given import dated, optimizer_of, zone_of
+from recall_integrations.frameworks.given import optimizer_of, said, score_min_of, within_chars, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Filters, Scope, checked_scope
 from recall_integrations.types.query import QUERY_CHARS_MAX
@@ -31,7 +31,8 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
         scope: of the memory; default `Scope()`.
         k: most memories.
-        tokens_max: about the most tokens; default no limit.
+        tokens_max: about the most tokens; default no limit but that of 12,000 characters.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
         this_session_only: recall only messages of the present session.
         name, description, priority, accept_short_term_memory: LlamaIndex's own.
     """
@@ -41,6 +42,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
     scope: Scope = Field(default_factory=Scope)
     k: int = Field(default=5, ge=1)
     tokens_max: int | None = Field(default=None, ge=1)
+    score_min: float | None = Field(default=None, ge=0, le=1)
     this_session_only: bool = False
     _optimizer: QueryOptimizer = PrivateAttr()
 
@@ -62,12 +64,13 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
             scope=self.scope,
             filters=Filters(threads=[session_id]) if self.this_session_only and session_id else None,
             tokens_max=self.tokens_max,
+            score_min=score_min_of(self._optimizer, self.score_min),
         )
         if (error := not_searched(result)) is not None:  # the model shall not take it for "nothing is known"
             warn_once(result)
             return str(error).replace("\n", " ")
         zone = zone_of(self._optimizer)
-        return "\n".join(dated(hit, zone) for hit in result.hits)
+        return "\n".join(within_chars([said(hit, zone, with_id=False) for hit in result.hits]))
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         """Store messages. Messages without text are left out; given again, as after an error, they are stored once."""

@@ -40,7 +40,12 @@ INSTRUCTIONS = (
 
 
 def memory_server(
-    store: Any, *, scope: WhichScope = None, name: str = "recall", privacy: str = "allow"
+    store: Any,
+    *,
+    scope: WhichScope = None,
+    name: str = "recall",
+    privacy: str = "allow",
+    score_min: float | None = None,
 ) -> MCPServer[Any]:
     """Return a server of the official SDK, to be run (`serve`), mounted, or given to the SDK's client.
 
@@ -49,8 +54,9 @@ def memory_server(
         scope: of the memory; default `Scope()`.
         name: the name that clients show.
         privacy: what is withheld from answers, `allow`, `redact` or `block`; no argument of a tool changes it.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
     """
-    memory = AgentMemory(store, scope, privacy)
+    memory = AgentMemory(store, scope, privacy, score_min)
     server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")
 
     def stats() -> str:
@@ -69,7 +75,8 @@ def memory_server(
         adds = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
         tools.append(("feedback", words.JUDGE, adds, memory.judge))
     for tool, says, hints, call in tools:
-        server.add_tool(_told(call), name=tool, description=says, annotations=hints)
+        # As text alone: with `structured_output` the client gets every answer twice.
+        server.add_tool(_told(call), name=tool, description=says, annotations=hints, structured_output=False)
     return server
 
 

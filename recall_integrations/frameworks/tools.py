@@ -20,7 +20,15 @@ from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_m
 
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError
-from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, zone_of
+from recall_integrations.frameworks.given import (
+    WhichScope,
+    optimizer_of,
+    said,
+    scope_now,
+    score_min_of,
+    within_chars,
+    zone_of,
+)
 from recall_integrations.privacy.door import check_mode
 from recall_integrations.types import Filters, Memory, MemoryType, Scope, checked_scope
 from recall_integrations.types.messages import iso
@@ -92,8 +100,11 @@ class AgentMemory:
     A failure is a `RecallError`, whose message says what to do instead.
     """
 
-    def __init__(self, store: Any, scope: WhichScope = None, privacy: str = "allow") -> None:
+    def __init__(
+        self, store: Any, scope: WhichScope = None, privacy: str = "allow", score_min: float | None = None
+    ) -> None:
         self.optimizer = optimizer_of(store)
+        self._score_min = score_min_of(self.optimizer, score_min)
         self.privacy = check_mode(privacy)
         self.store = self.optimizer.store
         self._zone = zone_of(self.optimizer)
@@ -130,8 +141,12 @@ class AgentMemory:
                 f"When: {'…' if start is None else start.isoformat()} to {'…' if end is None else end.isoformat()}"
             )
         lines += [f"Left out: {d.stage} ({d.reason})" for d in result.degraded]
-        for place, hit in enumerate(result.hits, start=1):
-            lines += [f"{place}. {said(hit, self._zone)}", f"   {hit.score:.2f}: {hit.reason}"]
+        lines += within_chars(
+            [
+                f"{place}. {said(hit, self._zone)}\n   {hit.score:.2f}: {hit.reason}"
+                for place, hit in enumerate(result.hits, start=1)
+            ]
+        )
         lines += self._answered(result)
         return "\n".join(lines if result.hits else [*lines, NOTHING])
 
@@ -170,13 +185,20 @@ class AgentMemory:
         before = self._moment("until", until, end=True) if until else None
         filters = Filters(after=after, before=before) if after or before else None
         then = self._moment("as_of", as_of, end=True) - timedelta(microseconds=1) if as_of else None
-        return {"k": limit, "scope": self.scope, "filters": filters, "as_of": then, "privacy": self.privacy}
+        return {
+            "k": limit,
+            "scope": self.scope,
+            "filters": filters,
+            "as_of": then,
+            "privacy": self.privacy,
+            "score_min": self._score_min,
+        }
 
     def shown(self, result: RecallResult) -> str:
         if not checked(result).hits:
             return NOTHING
         lines = [f"{place}. {said(hit, self._zone)}" for place, hit in enumerate(result.hits, start=1)]
-        return "\n".join([*lines, *self._answered(result)])
+        return "\n".join([*within_chars(lines), *self._answered(result)])
 
     def _answered(self, result: RecallResult) -> list[str]:
         """Return the line with the answer's id for judging; empty where recalls are not judged."""
@@ -196,31 +218,40 @@ class AgentMemory:
 
 def _bare(text: str, label: str) -> str:
     """Return an id that a model copied, without its label."""
-    return text.strip().strip("()").removeprefix(label).strip()
+    return text.strip().strip("()").removeprefix(label).partition(";")[0].strip()
 
 
 @overload
 def memory_tools(
-    store: Any, *, scope: WhichScope = None, framework: Literal["langchain"] = "langchain"
+    store: Any,
+    *,
+    scope: WhichScope = None,
+    framework: Literal["langchain"] = "langchain",
+    score_min: float | None = None,
 ) -> list[StructuredTool]: ...
 
 
 @overload
-def memory_tools(store: Any, *, scope: WhichScope = None, framework: Literal["llamaindex"]) -> list[FunctionTool]: ...
+def memory_tools(
+    store: Any, *, scope: WhichScope = None, framework: Literal["llamaindex"], score_min: float | None = None
+) -> list[FunctionTool]: ...
 
 
-def memory_tools(store: Any, *, scope: WhichScope = None, framework: str = "langchain") -> list[Any]:
+def memory_tools(
+    store: Any, *, scope: WhichScope = None, framework: str = "langchain", score_min: float | None = None
+) -> list[Any]:
     """Return the tools for an agent: three, and a fourth with `mode: learned`.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
         scope: of the memory; a function where it is known only when a tool is called.
         framework: `langchain` (and LangGraph) or `llamaindex`.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
 
     Raises:
         InvalidArgument: an unknown framework, or neither store nor optimizer.
     """
-    memory = AgentMemory(store, scope)
+    memory = AgentMemory(store, scope, score_min=score_min)
     make: Callable[..., Any]
     if framework == "langchain":
         from langchain_core.tools import StructuredTool

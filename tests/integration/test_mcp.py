@@ -30,6 +30,7 @@ SILENT = {**os.environ, "ANONYMIZED_TELEMETRY": "False"}
 async def said(client: Any, tool: str, **given: Any) -> str:
     result = await client.call_tool(tool, given)
     assert not result.is_error, result.content[0].text
+    assert len(result.content) == 1 and result.structured_content is None  # the answer comes once
     return str(result.content[0].text)
 
 

@@ -24,7 +24,7 @@ BUDGET = {
     "embeddings": 670,
     "evaluation": 1_350,
     "facts": 2_870,
-    "frameworks": 1_960,
+    "frameworks": 2_020,
     "indexes": 5_940,
     "judging": 520,
     "languages": 480,
@@ -45,7 +45,7 @@ BUDGET = {
     "types": 2_710,
     TOP: 2_400,
 }
-LINES = 78_200  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 78_250  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 369
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

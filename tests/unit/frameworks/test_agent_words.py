@@ -8,6 +8,7 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations.config import RankingConfig
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.frameworks.tools import AgentMemory, memory_tools
 
@@ -40,6 +41,38 @@ def test_as_of_a_day_counts_the_whole_day(memory: AgentMemory, as_of: str, numbe
 def test_what_is_no_day_is_said(memory: AgentMemory) -> None:
     with pytest.raises(InvalidArgument, match="as_of is 'monday'"):
         memory.recall(QUERY, as_of="monday")
+
+
+# -- how much is shown -------------------------------------------------------------------------------------------------
+
+
+def long_store(count: int = 12) -> MemoryStore:
+    store = MemoryStore.open()
+    store.remember_many(Memory(f"Tomatoes, row {i}: " + "water them well. " * 400, id=f"m{i}") for i in range(count))
+    store.remember(Memory("My cat is called Otto", id="cat"))
+    return store
+
+
+def test_small_talk_recalls_nothing_and_doubts_are_said() -> None:
+    with long_store() as store:
+        memory = AgentMemory(store)
+        assert memory.recall("hi, how are you?") == "Nothing is remembered about that."
+        assert AgentMemory(store, score_min=0.0).recall("hi, how are you?").splitlines()[0].endswith("; unsure)")
+        assert memory.recall("what is my cat called?").endswith("] My cat is called Otto (id: cat)")
+
+
+def test_a_long_memory_is_cut_before_its_id_and_an_answer_is_bounded() -> None:
+    with long_store() as store:
+        answer = AgentMemory(store).recall("tomatoes row water", 20)
+        *lines, last = answer.splitlines()
+        assert all(" characters more) (id: m" in line for line in lines) and len(answer) < 12_200
+        assert 0 < len(lines) < 12 and last == f"({12 - len(lines)} more are left out: 12,000 characters at most.)"
+
+
+def test_a_setting_says_which_score_is_the_least() -> None:
+    with long_store() as store:
+        config = RecallConfig(ranking=RankingConfig(score_min=0.99))
+        assert AgentMemory(QueryOptimizer(store, config=config)).recall("my cat").startswith("Nothing")
 
 
 # -- judging -----------------------------------------------------------------------------------------------------------
