@@ -126,7 +126,10 @@ class RecallConfig:
         values = {name: asdict(cast(Any, one)) if is_dataclass(one) else one for name, one in held.items()}
         for path, value in settings:
             section, _, name = path.rpartition(".")
-            (values.setdefault(section, {}) if section else values)[name] = value
+            into = values.setdefault(section, {}) if section else values
+            if not isinstance(into, dict):
+                raise ConfigError(f"{section} has no settings below it, so that {path} names none.")
+            into[name] = value
         return RecallConfig.from_mapping(values)
 
     def for_scope(self, scope: Scope) -> tuple[RecallConfig, ScopeSettings | None]:

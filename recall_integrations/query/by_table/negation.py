@@ -38,7 +38,7 @@ _HIRAGANA = regex("[\u3041-\u309f]")
 WORDLIKE = regex(LETTER)
 
 _CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept", "inverted")
-_DATES = "dates"  # cues for dates alone
+_DATES, _KEPT_DATES = "dates", "kept_dates"  # cues for dates alone; phrases that undo a bare one there
 _AROUND = ("around", "not_but")  # cues that have the term in them
 _PHRASES = (
     *_CUES,
@@ -49,7 +49,7 @@ _PHRASES = (
 words_of = partial(
     wording,
     section="negation",
-    known=(*_PHRASES, _DATES, *_AROUND),
+    known=(*_PHRASES, _DATES, _KEPT_DATES, *_AROUND),
     values=("capitals", "spaces", "endings", "join_endings"),
     more=lambda _: {"term": r"([^?!;:。？！；：]{1,60}?)"},
 )
@@ -88,8 +88,9 @@ def leaves_out(before: str, date: str, language: str | None) -> bool:
         return True
     for kind in ("except", "plain", "but", "without", "bare", _DATES):
         if (cue := words.ends(kind, text)) is not None:
-            kept = words.ends("kept", text)
-            asked = words.says("nobody", text) or (kind == "except" and words.says("negatives", text[: cue[0]]))
+            kept = words.ends(_KEPT_DATES if kind == "bare" and _KEPT_DATES in words.section else "kept", text)
+            negated = kind in ("except", _DATES) and words.says("negatives", text[: cue[0]])
+            asked = negated or words.says("nobody", text)
             return not asked and (kept is None or kept[0] > cue[0])
     return False
 

@@ -222,8 +222,9 @@ def with_phrasings(
         odds = _log_odds(own) + WEIGHT * np.maximum(_log_odds(others) - FAR * far, _log_odds(np.zeros(1)))
         merits = 1 / (1 + np.exp(-odds / (1 + WEIGHT)))
     order = np.argsort(-merits, kind="stable")
-    moves = [place < i or i >= len(fused.rows) for place, i in enumerate(order.tolist())]
-    ways = {rows[i]: best[rows[i]][1] for i, up in zip(order.tolist(), moves, strict=True) if up and rows[i] in best}
+    # Lifted is what moves up, what the query did not find, and what a phrasing confirms where it stands.
+    lifts = [place < i or i >= len(fused.rows) or merits[i] > own[i] for place, i in enumerate(order.tolist())]
+    ways = {rows[i]: best[rows[i]][1] for i, up in zip(order.tolist(), lifts, strict=True) if up and rows[i] in best}
     if not ways:
         return fused, {}
     lifted = np.asarray([row in ways for row in rows])

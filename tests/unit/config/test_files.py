@@ -374,3 +374,9 @@ def test_names_of_others_that_nobody_can_turn_are_read_and_said(
     assert casing.endswith("normalize_casing is fixed at true. Leave it out.") and "line 6, column" in casing
     assert "normalize_punctuation is fixed at true" in punctuation and "rerank_min_k is fixed at 3" in least
     assert caplog.messages == list(found.fixed)
+
+
+@pytest.mark.parametrize("path", ["timezone.foo", "scopes.x", "ranking.nothing", "nothing.at_all"])
+def test_a_path_that_names_no_setting_is_refused(path: str) -> None:
+    with pytest.raises(ConfigError, match=path.rpartition(".")[2]):
+        RecallConfig().with_settings([(path, 1)])

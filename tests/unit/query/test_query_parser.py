@@ -89,6 +89,10 @@ def test_a_query_is_read_in_the_language_it_is_in_unless_one_is_given() -> None:
         "releases that weren't in March",
         "everything but last week",
         "without the March report",
+        "what did I do not in March?",
+        "notes that were not from March",
+        "any day but last Monday",
+        "every day but last Monday",
     ],
 )
 def test_a_date_that_is_left_out_is_no_window(text: str) -> None:
@@ -104,6 +108,8 @@ def test_a_date_that_is_left_out_is_no_window(text: str) -> None:
         "what did I do in March that wasn't related to the frontend",
         "releases in March but not in April",
         "not in April but in March",
+        "what did I do not in April but in March?",
+        "which meetings were not in April but in March?",
         "wasn't last March the launch?",
     ],
 )

@@ -42,6 +42,12 @@ def test_a_memory_counts_with_its_best_score() -> None:
     assert total(fused) == sorted(total(fused), reverse=True)
 
 
+def test_a_first_hit_that_a_phrasing_confirms_has_its_score() -> None:
+    fused, ways = with_phrasings(ranked([3, 5], [0.2, 0.1]), [ranked([3], [0.8])], VIEW, k=5)
+    assert fused.rows.tolist() == [3, 5] and ways == {3: 0}
+    assert fused.scores.tolist() == pytest.approx([0.8, 0.1])
+
+
 def test_log_odds_by_query_and_phrasing_are_pooled() -> None:
     own = ranked([3, 5, 7], [0.6, 0.3, 0.2])
     # log odds: 7: -1.39 + .6 * 2.94; 3: .41 + .6 * 0; 9: -6.91 + .6 * 2.94; 5: -.85 - .6 * 6.91
