@@ -38,7 +38,7 @@ _HIRAGANA = regex("[\u3041-\u309f]")
 WORDLIKE = regex(LETTER)
 
 _CUES = ("except", "without", "plain", "bare", "but", "orders", "opening", "single", "after", "kept", "inverted")
-_DATES, _KEPT_DATES = "dates", "kept_dates"  # cues for dates alone; phrases that undo a bare one there
+_DATES, _KEPT_DATES = "dates", "kept_dates"  # cues for dates alone; phrases that undo those and a bare one
 _AROUND = ("around", "not_but")  # cues that have the term in them
 _PHRASES = (
     *_CUES,
@@ -81,17 +81,20 @@ def excluded(text: str, language: str | None) -> list[Excluded]:
 def leaves_out(before: str, date: str, language: str | None) -> bool:
     """Say whether a date is excluded by the cue before it, or in it, which is a term only if it is a noun."""
     words, heard = words_of(language), said(before).text.split()
-    while heard and any(words.has(name, heard[-1].strip(",")) for name in ("determiners", "prepositions", "joins")):
-        heard.pop()
-    text = " ".join(heard)
     if words.match("except", said(date).text):
         return True
-    for kind in ("except", "plain", "but", "without", "bare", _DATES):
-        if (cue := words.ends(kind, text)) is not None:
-            kept = words.ends(_KEPT_DATES if kind == "bare" and _KEPT_DATES in words.section else "kept", text)
-            negated = kind in ("except", _DATES) and words.says("negatives", text[: cue[0]])
-            asked = negated or words.says("nobody", text)
-            return not asked and (kept is None or kept[0] > cue[0])
+    while heard:
+        text = " ".join(heard)
+        for kind in ("except", "plain", "but", "without", "bare", _DATES):
+            if (cue := words.ends(kind, text)) is not None:
+                alone = kind in ("bare", _DATES) and _KEPT_DATES in words.section
+                kept = words.ends(_KEPT_DATES if alone else "kept", text)
+                negated = kind in ("except", _DATES) and words.says("negatives", text[: cue[0]])
+                asked = negated or words.says("nobody", text)
+                return not asked and (kept is None or kept[0] > cue[0])
+        last = heard.pop().strip(",")
+        if not any(words.has(name, last) for name in ("determiners", "prepositions", "joins")):
+            return False
     return False
 
 

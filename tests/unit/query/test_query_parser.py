@@ -92,6 +92,10 @@ def test_a_query_is_read_in_the_language_it_is_in_unless_one_is_given() -> None:
         "what did I do not in March?",
         "notes that were not from March",
         "any day but last Monday",
+        "releases apart from in March",
+        "what did we do outside of last week",
+        "meetings not during the summer",
+        "not counting last March, what did I do",
         "every day but last Monday",
     ],
 )
