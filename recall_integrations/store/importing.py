@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.adapters.rows import row_of, stable_id
-from recall_integrations.errors import InvalidArgument, InvalidMemory
+from recall_integrations.errors import InvalidArgument, InvalidMemory, InvalidScope
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Memory, Scope, says_the_same
 
@@ -117,9 +117,9 @@ class Importer:
             for file, name in found:
                 self._store_all(file, read(file, name, zone), scope, name, advance)
                 file.forget()
-            notes = {file.export for file, name in found if name == MARKDOWN}
+            notes = [file for file, name in found if name == MARKDOWN]
         if notes and self._store is not None and not self.report.bad:
-            self._forget_gone(self._store, notes, forget_gone)
+            self._forget_gone(self._store, notes, scope, forget_gone)
         return self.report
 
     def _store_all(
@@ -129,8 +129,11 @@ class Importer:
         equal: Counter[str] = Counter()
         batch: list[tuple[Scope, Memory]] = []
         for entry in found:
-            scope = replace(default, **entry.scope)
-            memory, problem = self._checked(entry, scope, equal)
+            try:
+                scope = replace(default, **entry.scope)
+                memory, problem = self._checked(entry, scope, equal)
+            except InvalidScope as e:
+                memory, problem = None, str(e).rstrip(".")
             if problem and advance is None:
                 raise InvalidMemory(
                     f"{file.path or file.name}, {entry.where}: {problem}. Nothing was stored. --skip-bad, or "
@@ -186,16 +189,16 @@ class Importer:
             self.report.new += len(fresh) - replaced
             self.report.unchanged += len(memories) - len(fresh)
 
-    def _forget_gone(self, store: MemoryStore, folders: set[str], whole: bool) -> None:
+    def _forget_gone(self, store: MemoryStore, notes: list[File], scope: Scope, whole: bool) -> None:
         """Forget sections that are no longer in their note, and notes that are no longer in the `whole` folder."""
         from recall_integrations.adapters.exports.notes import FOLDER
 
-        for scope in self.report.scopes:
-            kept = store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": sorted(folders)}}))
-            gone = [
-                memory.id
-                for memory in kept
-                if memory.id and (scope, memory.id) not in self._seen
-                if whole or (scope, memory.thread) in self.report.threads
-            ]
-            self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)
+        threads = {f"{file.export}/{file.name}" for file in notes}
+        folders = sorted({file.folder for file in notes})
+        gone = [
+            memory.id
+            for memory in store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": folders}}))
+            if memory.id and (scope, memory.id) not in self._seen
+            if whole or memory.thread in threads
+        ]
+        self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)

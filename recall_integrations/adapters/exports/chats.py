@@ -145,7 +145,14 @@ _WHATSAPP = re.compile(
     rf"^[\u200e\u200f]*\[?(\d{{1,4}})[./-](\d{{1,2}})[./-](\d{{1,4}}),?{_SPACE}(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
     rf"(?:{_SPACE}?([AaPp])\.?{_SPACE}?[Mm]\.?)?(?:\]|{_SPACE}[-–]){_SPACE}(.*)$"
 )
-_MEDIA = re.compile(r"\u200e|<[^<>]+>$")  # what the app itself writes for a picture, on iOS and Android
+_COPY = re.compile(r" \(\d+\)$")
+_MEDIA = (
+    re.compile(  # what the app itself writes: for a picture (on iOS and Android), a call, a message that was deleted
+        r"\u200e|(?:<[^<>]+>|This message was deleted(?: by admin .+)?|You deleted this message(?: as admin)?|null"
+        r"|Missed (?:group )?(?:voice|video) call|Diese Nachricht wurde gelöscht|Du hast diese Nachricht gelöscht"
+        r"|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Vous avez supprimé ce message)\.?$"
+    )
+)
 _EDITED = re.compile(r"\s*\u200e<[^<>]+>$")
 
 
@@ -156,7 +163,10 @@ def is_whatsapp(file: File) -> bool:
 
 
 def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
-    """Read a chat that WhatsApp wrote as text. Its dates are in the order in which they make sense."""
+    """Read a chat that WhatsApp wrote as text. Its dates are in the order in which they make sense.
+
+    An id is made of the time as it is written: a longer export may read the same dates in another order.
+    """
     said: list[tuple[re.Match[str], list[str]]] = []
     for line in file.text.split("\n"):
         if found := _WHATSAPP.match(line):
@@ -164,8 +174,11 @@ def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
         elif said:
             said[-1][1].append(line)
     order = _order([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
-    thread = file.export if file.stem == "_chat" else file.stem
-    yield from entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
+    thread = _COPY.sub("", file.export if file.stem == "_chat" else file.stem)
+    read = entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
+    for (found, _), entry in zip(said, read, strict=True):
+        told = entry.memory and [thread, entry.memory.actor, entry.memory.text, found.groups()[:7]]
+        yield entry._replace(row={"whatsapp": told})
 
 
 def _order(dates: list[tuple[int, int, int]]) -> tuple[int, int, int]:

@@ -18,6 +18,7 @@ from recall_integrations.adapters.rows import MEANT, MEMORY_KEYS, SCOPE_KEYS, TI
 from recall_integrations.errors import InvalidInput, InvalidMemory
 from recall_integrations.types import Memory, MemoryType, Scope
 from recall_integrations.types.messages import moment
+from recall_integrations.types.numbers import is_whole
 
 
 def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
@@ -39,6 +40,11 @@ def results(file: File) -> list[Any]:
     return file.items("memory", file.json.get("results") if isinstance(file.json, dict) else file.json)
 
 
+def is_mem0(file: File) -> bool:
+    """Say whether a file holds memories of mem0, or the answer that there are none."""
+    return bool(results(file)) or file.json == [] or (isinstance(file.json, dict) and file.json.get("results") == [])
+
+
 def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
     """Read what `get_all` and `search` of mem0 return. A user and an agent are the scope, a run is the thread."""
     yield from entries(f"{file.name}, memory", results(file), partial(_of_mem0, zone=zone))
@@ -47,10 +53,14 @@ def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
 def _of_mem0(item: Any, *, zone: tzinfo) -> Made:
     created, updated, ends = (moment(item.get(key), zone) for key in ("created_at", "updated_at", "expiration_date"))
     about = {**(item.get("metadata") or {}), **({"categories": item["categories"]} if item.get("categories") else {})}
-    memory = Memory(item["memory"], id=item.get("id"), type=MemoryType.FACT, actor=item.get("actor_id"),
+    ids = {
+        key: item[key] for key in ("id", "actor_id", "run_id", "user_id", "agent_id") if item.get(key) not in ("", None)
+    }
+    ids = {key: str(value) if is_whole(value) else value for key, value in ids.items()}
+    memory = Memory(item["memory"], id=ids.get("id"), type=MemoryType.FACT, actor=ids.get("actor_id"),
                     role=item.get("role"), event_at=updated or created, created_at=created, expires_at=ends,
-                    thread=item.get("run_id"), metadata=about)  # fmt: skip
-    return memory, {key: item[key] for key in ("user_id", "agent_id") if item.get(key)}
+                    thread=ids.get("run_id"), metadata=about)  # fmt: skip
+    return memory, {key: ids[key] for key in ("user_id", "agent_id") if key in ids}
 
 
 def table(file: File, zone: tzinfo) -> Iterator[Entry]:

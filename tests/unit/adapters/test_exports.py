@@ -465,7 +465,7 @@ def test_a_dry_run_stores_nothing_and_says_what_it_would(store: MemoryStore, tmp
 
 def test_a_format_that_is_said_goes_before_what_a_file_looks_like(store: MemoryStore, tmp_path: Path) -> None:
     path = put(tmp_path / "table.txt", "text,actor\nRent is due,Sam\n")
-    with pytest.raises(InvalidArgument, match=r"table.txt is not in a format that can be read: chatgpt .* jsonl"):
+    with pytest.raises(InvalidArgument, match=r"table.txt is not in a format .*--format.* CSV .*: chatgpt .* jsonl"):
         store.import_from(path)
     store.import_from(path, format="csv")
     assert said(store) == [("Sam", "Rent is due")]
@@ -519,3 +519,81 @@ def test_what_cannot_be_read_is_named(store: MemoryStore, tmp_path: Path) -> Non
         store.import_from(tmp_path / "none.json")
     with pytest.raises(InvalidArgument, match="Cannot read .*zip"):
         store.import_from(put(tmp_path / "broken.zip", "no archive"))
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+def test_an_archive_that_cannot_be_unpacked_says_what_to_do(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps(chatgpt_export()))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:60] + b"\xff" * 40 + whole[100:])
+    with pytest.raises(InvalidArgument, match="Cannot read .*Get the archive anew; or unpack it"):
+        store.import_from(path)
+    central = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[:6] + b"\x01" + whole[7 : central + 8] + b"\x01" + whole[central + 9 :])
+    with pytest.raises(InvalidArgument, match="needs a password. Unpack it, and give the folder"):
+        store.import_from(path)
+
+
+def test_mem0_ids_may_be_numbers_and_a_bad_scope_is_one_bad_entry(store: MemoryStore) -> None:
+    items = [{"id": 1, "memory": "one", "user_id": 7, "run_id": 3}, {"id": 2, "memory": "two", "user_id": [8]}]
+    report = store.import_from({"results": items})
+    assert [(m.id, m.thread) for m in kept(store, Scope("7"))] == [("1", "3")]
+    assert [bad.where for bad in report.bad] == ["data, memory 2"] and "user_id" in report.bad[0].problem
+
+
+@each_row("data", [{"results": []}, {"results": [], "relations": []}, []])
+def test_an_answer_without_memories_is_no_error(data: Any) -> None:
+    with MemoryStore.open() as store:
+        assert counts(store.import_from(data)) == (0, 0, 0)
+
+
+def test_whatsapp_is_stored_once_when_its_dates_are_read_otherwise(store: MemoryStore, tmp_path: Path) -> None:
+    first = "3/4/26, 10:00 - A: one\n3/4/26, 10:00 - A: ok\n3/4/26, 10:00 - A: ok\n"
+    assert counts(store.import_from(put(tmp_path / "Chat with A.txt", first))) == (3, 0, 0)
+    report = store.import_from(put(tmp_path / "Chat with A (1).txt", first + "3/13/26, 10:00 - A: two\n"))
+    assert counts(report) == (1, 3, 0)
+    assert [m.text for m in kept(store)] == ["one", "ok", "ok", "two"]
+    assert {(m.thread, m.event_at and m.event_at.month) for m in kept(store)} == {("Chat with A", 3)}
+
+
+@each_row(
+    "line",
+    ["This message was deleted", "You deleted this message", "Missed voice call", "Diese Nachricht wurde gelöscht."],
+)
+def test_what_whatsapp_says_itself_is_no_memory(line: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        report = store.import_from(
+            put(tmp_path / "c.txt", f"12/03/2026, 09:05 - A: {line}\n13/03/2026, 09:05 - A: x\n")
+        )
+        assert (said(store), report.empty) == ([("A", "x")], 1)
+
+
+def test_a_note_that_was_emptied_is_forgotten(store: MemoryStore, tmp_path: Path) -> None:
+    note = put(tmp_path / "Vault" / "a.md", "# One\n\nSalt.\n\n# Two\n\nTea.\n")
+    store.import_from(tmp_path / "Vault")
+    put(note, "\n")
+    assert store.import_from(tmp_path / "Vault").forgotten == 2 and store.count() == 0
+
+
+def test_folders_of_one_name_do_not_forget_the_notes_of_each_other(store: MemoryStore, tmp_path: Path) -> None:
+    for place in "ab":
+        put(tmp_path / place / "notes" / f"{place}.md", "Salt.\n")
+        assert store.import_from(tmp_path / place / "notes", forget_gone=True).forgotten == 0
+    assert store.count() == 2
+    (tmp_path / "b" / "notes" / "b.md").rename(tmp_path / "b" / "notes" / "c.md")
+    assert store.import_from(tmp_path / "b" / "notes", forget_gone=True).forgotten == 1
+    assert sorted(m.id or "" for m in kept(store)) == ["notes/a.md#", "notes/c.md#"]
+
+
+@each_row(
+    "fence, inside",
+    [("```", "~~~"), ("~~~", "```"), ("````", "```"), ("```", "```sh")],
+)
+def test_only_its_own_fence_ends_code(fence: str, inside: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        store.import_from(put(tmp_path / "n.md", f"{fence}\n{inside}\n# no heading\n{fence}\n\n# Heading\n\nSalt.\n"))
+        assert [m.metadata.get("heading") for m in kept(store)] == [None, "Heading"]
