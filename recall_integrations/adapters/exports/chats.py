@@ -173,7 +173,7 @@ def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
             said.append((found, [found[8]]))
         elif said:
             said[-1][1].append(line)
-    order = _order([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
+    order = order_of([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
     thread = _COPY.sub("", file.export if file.stem == "_chat" else file.stem)
     read = entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
     for (found, _), entry in zip(said, read, strict=True):
@@ -181,12 +181,17 @@ def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
         yield entry._replace(row={"whatsapp": told})
 
 
-def _order(dates: list[tuple[int, int, int]]) -> tuple[int, int, int]:
-    """Return the places of year, month and day: those that make every date one, and the fewest go back in time."""
+def order_of(dates: list[tuple[int, int, int]], *, sorted_: bool = True) -> tuple[int, int, int]:
+    """Return the places of year, month and day: those that make every date one, and the fewest go back in time.
+
+    Dates that need not be sorted tell by their order only where it makes all of them rise, or all fall.
+    """
 
     def unlikely(order: tuple[int, int, int]) -> tuple[int, int]:
         read = [tuple(date[place] for place in order) for date in dates]
-        return sum(month > 12 for _, month, _ in read), sum(b < a for a, b in pairwise(read))
+        back = sum(b < a for a, b in pairwise(read))
+        told = back if sorted_ else back > 0 and read != sorted(read, reverse=True)
+        return sum(month > 12 for _, month, _ in read), told
 
     if any(date[0] > 31 for date in dates):
         return 0, 1, 2

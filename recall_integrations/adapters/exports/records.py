@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import mailbox
 import re
-from collections.abc import Iterator, Mapping
-from datetime import tzinfo
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, tzinfo
 from email import message_from_binary_file, policy
 from email.utils import parseaddr
 from functools import partial
 from typing import Any
 
+from dateutil.parser import parse
+
+from recall_integrations.adapters.exports.chats import order_of
 from recall_integrations.adapters.exports.files import BOM, Entry, File, Made, entries
 from recall_integrations.adapters.rows import MEANT, MEMORY_KEYS, SCOPE_KEYS, TIME_KEYS, memory_of, parse_line
 from recall_integrations.errors import InvalidInput, InvalidMemory
@@ -69,16 +74,51 @@ def table(file: File, zone: tzinfo) -> Iterator[Entry]:
     Without a column for the text, a row is its text: "name: value", one a line.
     """
     first = file.text.split("\n", 1)[0]
-    rows = csv.DictReader(file.text.splitlines(keepends=True), delimiter=max(",;\t|", key=first.count), restkey="")
+    delimiter = max(",;\t|", key=first.count)
+    rows, again = (csv.DictReader(io.StringIO(file.text), delimiter=delimiter, restkey="") for _ in range(2))
+    given: dict[str, list[str]] = {}
+    with suppress(csv.Error):  # the row is reported below
+        for row in again:
+            for column in filter(row.get, again.fieldnames or ()):
+                given.setdefault(column, []).append(row[column].strip())
     meant: dict[str, str] = {}
+    times: dict[str, Callable[[str], datetime | None]] = {}
     for column in rows.fieldnames or ():
         key = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
         field = key if key in (*MEMORY_KEYS, *SCOPE_KEYS) else MEANT.get(key, "metadata")
-        meant[column] = "metadata" if field in ("relations", *meant.values()) else field
-    yield from entries(f"{file.name}, row", rows, partial(_of_row, meant=meant, zone=zone))
+        taken = next((name for name, other in meant.items() if other == field and field != "metadata"), None)
+        if field in TIME_KEYS:
+            times[column] = partial(_time, day_first=_day_first(given.get(column, ())), zone=zone)
+            if taken and not any(map(times[taken], given.get(taken, ()))):  # times of day, with the date beside
+                meant[taken], taken = "metadata", None
+        meant[column] = "metadata" if field == "relations" or taken else field
+    yield from entries(f"{file.name}, row", rows, partial(_of_row, meant=meant, times=times))
 
 
-def _of_row(row: Any, *, meant: Mapping[str, str], zone: tzinfo) -> Made:
+_DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
+
+
+def _day_first(values: Iterable[str]) -> bool:
+    """Say whether the dates of a column have the day before the month, where the year is last."""
+    dates = [(int(found[1]), int(found[2]), int(found[3])) for value in values if (found := _DATE.match(value))]
+    return order_of([date for date in dates if date[0] <= 31], sorted_=False) == (2, 1, 0)
+
+
+def _time(value: str, *, day_first: bool, zone: tzinfo) -> datetime | None:
+    """Read a time in any form; `None` where year, month or day is left open."""
+    if (found := moment(value, zone)) is not None:
+        return found
+    try:
+        read = {
+            parse(value, dayfirst=day_first, default=datetime(year, year % 12, 2 * year % 28)) for year in (1996, 2001)
+        }
+    except (ValueError, OverflowError):
+        return None
+    one = read.pop()
+    return None if read else one if one.tzinfo else one.replace(tzinfo=zone)
+
+
+def _of_row(row: Any, *, meant: Mapping[str, str], times: Mapping[str, Callable[[str], datetime | None]]) -> Made:
     if row.pop("", None):
         raise InvalidMemory("it has more cells than the first row has names")
     given = {name: value.strip() for name, value in row.items() if value and value.strip()}
@@ -89,12 +129,21 @@ def _of_row(row: Any, *, meant: Mapping[str, str], zone: tzinfo) -> Made:
         if field == "metadata":
             metadata[name] = value
         elif field in TIME_KEYS:
-            fields[field] = moment(value, zone)
-            metadata |= {} if fields[field] else {name: value}  # what cannot be read stays
+            fields[field] = times[name](value)
+            if fields[field] is None:
+                raise InvalidMemory(
+                    f"column {name!r} needs a date such as 2026-03-12 or 2026-03-12 09:30, not {value[:60]!r}"
+                )
         elif field in ("entities", "refs"):
             fields[field] = [one.strip() for one in re.split(r"[;,]", value) if one.strip()]
+        elif field in ("importance", "position"):
+            try:
+                fields[field] = float(value) if field == "importance" else int(value)
+            except ValueError as e:
+                wanted = "a number from 0 to 1" if field == "importance" else "a whole number"
+                raise InvalidMemory(f"column {name!r} needs {wanted}, not {value[:60]!r}") from e
         else:
-            fields[field] = {"importance": float, "position": int}.get(field, str)(value)
+            fields[field] = value
     if "text" not in meant.values():
         fields["text"] = "\n".join(f"{name}: {value}" for name, value in given.items())
     if not fields.get("text"):

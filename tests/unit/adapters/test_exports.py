@@ -292,16 +292,20 @@ def test_a_table_maps_its_columns(store: MemoryStore, tmp_path: Path) -> None:
         b'1;"Rent is due; on the 5th";Sam;2026-03-01 09:00;Flat, Bank;0.9;Porto\r\n'
         b"2;;Sam;2026-03-02;;;\r\n"
         b"3;Buy salt;Sam;some day;;much;\r\n"
-        b"4;Buy tea;;some day;;;\r\n"
-        b"5;Buy tea;;;;;;x;y\r\n"
+        b"4;Buy tea;;;;;\r\n"
+        b"5;Buy tea;;some day;;;\r\n"
+        b"6;Buy tea;;;;;;x;y\r\n"
+        b"7;Buy rice;;;;much;\r\n"
     )
     report = store.import_from(path)
     rent, tea = kept(store)
     assert (rent.text, rent.actor, rent.entities) == ("Rent is due; on the 5th", "Sam", ("Flat", "Bank"))
     assert (rent.importance, rent.metadata) == (0.9, {"Note ID": "1", "City": "Porto"})
     assert rent.event_at == datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-    assert (tea.text, tea.event_at, tea.metadata) == ("Buy tea", None, {"Note ID": "4", "Date": "some day"})
-    assert [bad.where for bad in report.bad] == ["notes.csv, row 3", "notes.csv, row 5"] and report.empty == 1
+    assert (tea.text, tea.event_at, tea.metadata) == ("Buy tea", None, {"Note ID": "4"})
+    assert [bad.where[-5:] for bad in report.bad] == ["row 3", "row 5", "row 6", "row 7"] and report.empty == 1
+    assert report.bad[1].problem == "column 'Date' needs a date such as 2026-03-12 or 2026-03-12 09:30, not 'some day'"
+    assert report.bad[3].problem == "column 'Importance' needs a number from 0 to 1, not 'much'"
     assert counts(store.import_from(path)) == (0, 0, 2)
 
 
@@ -597,3 +601,42 @@ def test_only_its_own_fence_ends_code(fence: str, inside: str, tmp_path: Path) -
     with MemoryStore.open() as store:
         store.import_from(put(tmp_path / "n.md", f"{fence}\n{inside}\n# no heading\n{fence}\n\n# Heading\n\nSalt.\n"))
         assert [m.metadata.get("heading") for m in kept(store)] == [None, "Heading"]
+
+
+@each_row(
+    "column, wanted",
+    [
+        (["31/12/2025", "05/06/2026 14:30"], ["2025-12-31 00:00", "2026-06-05 14:30"]),
+        (["12/31/2025", "05/06/2026 2:30 PM"], ["2025-12-31 00:00", "2026-05-06 14:30"]),
+        (["05/06/2026", "01/02/2026"], ["2026-06-05 00:00", "2026-02-01 00:00"]),  # nothing tells: the day comes first
+        (["3/4/26", "3/5/26", "4/1/26"], ["2026-03-04 00:00", "2026-03-05 00:00", "2026-04-01 00:00"]),
+        (["4/1/26", "3/5/26", "3/4/26"], ["2026-04-01 00:00", "2026-03-05 00:00", "2026-03-04 00:00"]),
+        (["Dec 31 2025", "2026-01-02", ""], ["2025-12-31 00:00", "2026-01-02 00:00", None]),
+    ],
+)
+def test_a_column_of_dates_has_one_order(column: list[str], wanted: list[str | None], tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        rows = "".join(f"note {i};{value};10:15\n" for i, value in enumerate(column))
+        store.import_from(put(tmp_path / "t.csv", "text;date;time\n" + rows))
+        assert [m.event_at and f"{m.event_at:%Y-%m-%d %H:%M}" for m in kept(store)] == wanted
+
+
+@each_row("date", ["Monday", "12:30", "May 2026", "31", "13/13/2026", "n/a"])
+def test_a_date_that_is_not_whole_is_a_bad_entry(date: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        report = store.import_from(put(tmp_path / "t.csv", f"text;date\nTea;{date}\n"))
+        assert "column 'date' needs a date" in report.bad[0].problem and store.count() == 0
+
+
+def test_a_time_of_day_before_the_date_is_metadata(store: MemoryStore, tmp_path: Path) -> None:
+    store.import_from(put(tmp_path / "t.csv", "time,date,text\n10:15,2026-03-12,Tea\n"))
+    assert [(m.event_at, m.metadata) for m in kept(store)] == [(datetime(2026, 3, 12, tzinfo=UTC), {"time": "10:15"})]
+
+
+@each_row("head", ["Datum;Autor;Nachricht", "Fecha;Autor;Mensaje", "Horodatage;Auteur;Texte"])
+def test_columns_may_be_named_in_other_languages(head: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        store.import_from(put(tmp_path / "t.csv", f"{head}\n31.12.2025;Sam;Tea\n"))
+        assert [(m.actor, m.text, m.event_at) for m in kept(store)] == [
+            ("Sam", "Tea", datetime(2025, 12, 31, tzinfo=UTC))
+        ]
