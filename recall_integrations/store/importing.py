@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.adapters.rows import row_of, stable_id
-from recall_integrations.errors import InvalidArgument, InvalidMemory, InvalidScope
+from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Memory, Scope, says_the_same
 
@@ -89,16 +89,9 @@ class Importer:
         self._seen: dict[tuple[Scope, str], tuple[str, int]] = {}  # where an id was, and the hash of its memory
 
     def read(
-        self,
-        source: Importable,
-        scope: Scope,
-        *,
-        format: str | None = None,
-        zone: tzinfo = timezone.utc,
-        skip_bad: bool = False,
-        forget_gone: bool = False,
-        advance: Callable[[int], None] = lambda _n: None,
-    ) -> ImportReport:
+        self, source: Importable, scope: Scope, *, format: str | None = None, zone: tzinfo = timezone.utc,
+        skip_bad: bool = False, forget_gone: bool = False, advance: Callable[[int], None] = lambda _n: None,
+    ) -> ImportReport:  # fmt: skip
         """Store what is at a path, or parsed JSON; arguments and errors are those of `MemoryStore.import_from`.
 
         A time without a zone is in `zone`. `advance` is told how many more entries were read.
@@ -129,16 +122,11 @@ class Importer:
         equal: Counter[str] = Counter()
         batch: list[tuple[Scope, Memory]] = []
         for entry in found:
-            try:
-                scope = replace(default, **entry.scope)
-                memory, problem = self._checked(entry, scope, equal)
-            except InvalidScope as e:
-                memory, problem = None, str(e).rstrip(".")
+            scope = replace(default, **entry.scope)
+            memory, problem = self._checked(entry, scope, equal)
             if problem and advance is None:
-                raise InvalidMemory(
-                    f"{file.path or file.name}, {entry.where}: {problem}. Nothing was stored. --skip-bad, or "
-                    "skip_bad=True, leaves such rows out and lists them."
-                )
+                hint = "Nothing was stored. --skip-bad, or skip_bad=True, leaves such rows out and lists them."
+                raise InvalidMemory(f"{file.path or file.name}, {entry.where}: {problem}. {hint}")
             if problem:
                 self.report.bad.append(BadEntry(where=entry.where, problem=problem))
             elif memory is not None and advance is not None:
@@ -193,12 +181,8 @@ class Importer:
         """Forget sections that are no longer in their note, and notes that are no longer in the `whole` folder."""
         from recall_integrations.adapters.exports.notes import FOLDER
 
-        threads = {f"{file.export}/{file.name}" for file in notes}
-        folders = sorted({file.folder for file in notes})
-        gone = [
-            memory.id
-            for memory in store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": folders}}))
-            if memory.id and (scope, memory.id) not in self._seen
-            if whole or memory.thread in threads
-        ]
+        threads, folders = {f"{one.export}/{one.name}" for one in notes}, sorted({one.folder for one in notes})
+        there = store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": folders}}))
+        left = [one for one in there if (scope, one.id) not in self._seen and (whole or one.thread in threads)]
+        gone = [one.id for one in left if one.id]
         self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)

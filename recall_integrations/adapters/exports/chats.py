@@ -145,13 +145,10 @@ _WHATSAPP = re.compile(
     rf"^[\u200e\u200f]*\[?(\d{{1,4}})[./-](\d{{1,2}})[./-](\d{{1,4}}),?{_SPACE}(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
     rf"(?:{_SPACE}?([AaPp])\.?{_SPACE}?[Mm]\.?)?(?:\]|{_SPACE}[-–]){_SPACE}(.*)$"
 )
-_COPY = re.compile(r" \(\d+\)$")
-_MEDIA = (
-    re.compile(  # what the app itself writes: for a picture (on iOS and Android), a call, a message that was deleted
-        r"\u200e|(?:<[^<>]+>|This message was deleted(?: by admin .+)?|You deleted this message(?: as admin)?|null"
-        r"|Missed (?:group )?(?:voice|video) call|Diese Nachricht wurde gelöscht|Du hast diese Nachricht gelöscht"
-        r"|Se eliminó este mensaje|Eliminaste este mensaje|Ce message a été supprimé|Vous avez supprimé ce message)\.?$"
-    )
+_MEDIA = re.compile(  # what the app itself writes: for a picture, on iOS and Android, or a deleted message
+    r"\u200e|(?:<[^<>]+>|null|Missed (?:group )?(?:voice|video) call|This message was deleted"
+    r"(?: by admin .+)?|You deleted this message(?: as admin)?|(?:Du hast diese|Diese) Nachricht (?:wurde )?gelöscht"
+    r"|(?:Se eliminó|Eliminaste) este mensaje|Ce message a été supprimé|Vous avez supprimé ce message)\.?$"
 )
 _EDITED = re.compile(r"\s*\u200e<[^<>]+>$")
 
@@ -163,10 +160,7 @@ def is_whatsapp(file: File) -> bool:
 
 
 def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
-    """Read a chat that WhatsApp wrote as text. Its dates are in the order in which they make sense.
-
-    An id is made of the time as it is written: a longer export may read the same dates in another order.
-    """
+    """Read a chat that WhatsApp wrote as text. Its dates are in the order in which they make sense."""
     said: list[tuple[re.Match[str], list[str]]] = []
     for line in file.text.split("\n"):
         if found := _WHATSAPP.match(line):
@@ -174,23 +168,21 @@ def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
         elif said:
             said[-1][1].append(line)
     order = order_of([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
-    thread = _COPY.sub("", file.export if file.stem == "_chat" else file.stem)
+    thread = re.sub(r" \(\d+\)$", "", file.export if file.stem == "_chat" else file.stem)
     read = entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
-    for (found, _), entry in zip(said, read, strict=True):
+    for (found, _), entry in zip(said, read, strict=True):  # the time as written: a longer export may read it otherwise
         told = entry.memory and [thread, entry.memory.actor, entry.memory.text, found.groups()[:7]]
         yield entry._replace(row={"whatsapp": told})
 
 
-def order_of(dates: list[tuple[int, int, int]], *, sorted_: bool = True) -> tuple[int, int, int]:
-    """Return the places of year, month and day: those that make every date one, and the fewest go back in time.
-
-    Dates that need not be sorted tell by their order only where it makes all of them rise, or all fall.
-    """
+def order_of(dates: list[tuple[int, int, int]], *, by_time: bool = True) -> tuple[int, int, int]:
+    """Return the places of year, month and day: those that make every date one, and the fewest go back in time; or, if
+    they need not be `by_time`, that make them rise or fall throughout."""
 
     def unlikely(order: tuple[int, int, int]) -> tuple[int, int]:
         read = [tuple(date[place] for place in order) for date in dates]
         back = sum(b < a for a, b in pairwise(read))
-        told = back if sorted_ else back > 0 and read != sorted(read, reverse=True)
+        told = back if by_time else back > 0 and read != sorted(read, reverse=True)
         return sum(month > 12 for _, month, _ in read), told
 
     if any(date[0] > 31 for date in dates):

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, TypeVar
 
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.types import Memory
+from recall_integrations.types import Memory, Scope
 
 HEAD = 8_192  # bytes that recognise a format
 BOM = b"\xef\xbb\xbf"
@@ -43,6 +43,8 @@ def entries(where: str, items: Iterable[T], make: Callable[[T], Made]) -> Iterat
         number += 1
         try:
             made = make(next(rest))
+            memory, scope = made if isinstance(made, tuple) else (made, {})
+            Scope(**scope)  # only checked
         except StopIteration:
             return
         except InvalidInput as e:
@@ -50,7 +52,6 @@ def entries(where: str, items: Iterable[T], make: Callable[[T], Made]) -> Iterat
         except ODD as e:
             yield Entry(f"{where} {number}", problem=odd(e))
         else:
-            memory, scope = made if isinstance(made, tuple) else (made, {})
             yield Entry(f"{where} {number}", memory, scope)
 
 
@@ -150,9 +151,6 @@ def opened(source: Any) -> Iterator[dict[str, File]]:
         else:
             add(path.name.lstrip("."), path.resolve().parent.name, partial(path.open, "rb"), path)
             yield files
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
-        raise InvalidArgument(
-            f"Cannot read {path}: {e}. Get the archive anew; or unpack it, and give the folder."
-        ) from e
-    except OSError as e:
-        raise InvalidArgument(f"Cannot read {path}: {e.strerror or e}.") from e
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
+        hint = "" if isinstance(e, OSError) else " Get the archive anew; or unpack it, and give the folder."
+        raise InvalidArgument(f"Cannot read {path}: {getattr(e, 'strerror', None) or e}.{hint}") from e

@@ -51,16 +51,11 @@ def markdown(file: File, zone: tzinfo) -> Iterator[Entry]:
         ids[key] += 1
         named = (title, *tags, *_TAG.findall(text), *(link[1] for link in _LINK.finditer(text)))
         stated = [(verb.strip().lower().replace(" ", "_"), to.strip()) for verb, to in _RELATION.findall(text)]
-        return Memory(
-            f"{' > '.join(path)}\n\n{_unlinked(text)}",
-            id=key if ids[key] == 1 else f"{key}#{ids[key]}",
-            type=MemoryType.CHUNK,
-            event_at=event_at,
-            entities=[name for one in named if (name := one.strip("# "))],
-            relations=[Relation(title, verb, to) for verb, to in stated],
-            thread=thread,
-            metadata={**about, "heading": path[-1]} if len(path) > 1 else about,
-        )
+        return Memory(f"{' > '.join(path)}\n\n{_unlinked(text)}", id=key if ids[key] == 1 else f"{key}#{ids[key]}",
+                      type=MemoryType.CHUNK, event_at=event_at, thread=thread,
+                      entities=[name for one in named if (name := one.strip("# "))],
+                      relations=[Relation(title, verb, to) for verb, to in stated],
+                      metadata={**about, "heading": path[-1]} if len(path) > 1 else about)  # fmt: skip
 
     yield from entries(f"{file.name}, section", _sections(file.text[found.end() if found else 0 :]), chunk)
 

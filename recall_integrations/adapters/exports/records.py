@@ -7,7 +7,7 @@ import html
 import io
 import mailbox
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from datetime import datetime, tzinfo
 from email import message_from_binary_file, policy
@@ -40,14 +40,12 @@ def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
                 yield Entry(f"line {number}", problem=str(e).rstrip("."))
 
 
+NONE = ([], {"results": []}, {"results": [], "relations": []})  # what mem0 returns where there are no memories
+
+
 def results(file: File) -> list[Any]:
     """Return the memories of mem0 in a file; empty where it is something else."""
     return file.items("memory", file.json.get("results") if isinstance(file.json, dict) else file.json)
-
-
-def is_mem0(file: File) -> bool:
-    """Say whether a file holds memories of mem0, or the answer that there are none."""
-    return bool(results(file)) or file.json == [] or (isinstance(file.json, dict) and file.json.get("results") == [])
 
 
 def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
@@ -55,17 +53,14 @@ def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
     yield from entries(f"{file.name}, memory", results(file), partial(_of_mem0, zone=zone))
 
 
-def _of_mem0(item: Any, *, zone: tzinfo) -> Made:
+def _of_mem0(found: Any, *, zone: tzinfo) -> Made:
+    item = {key: str(value) if is_whole(value) else value for key, value in found.items()}
     created, updated, ends = (moment(item.get(key), zone) for key in ("created_at", "updated_at", "expiration_date"))
     about = {**(item.get("metadata") or {}), **({"categories": item["categories"]} if item.get("categories") else {})}
-    ids = {
-        key: item[key] for key in ("id", "actor_id", "run_id", "user_id", "agent_id") if item.get(key) not in ("", None)
-    }
-    ids = {key: str(value) if is_whole(value) else value for key, value in ids.items()}
-    memory = Memory(item["memory"], id=ids.get("id"), type=MemoryType.FACT, actor=ids.get("actor_id"),
+    memory = Memory(item["memory"], id=item.get("id"), type=MemoryType.FACT, actor=item.get("actor_id"),
                     role=item.get("role"), event_at=updated or created, created_at=created, expires_at=ends,
-                    thread=ids.get("run_id"), metadata=about)  # fmt: skip
-    return memory, {key: ids[key] for key in ("user_id", "agent_id") if key in ids}
+                    thread=item.get("run_id"), metadata=about)  # fmt: skip
+    return memory, {key: item[key] for key in ("user_id", "agent_id") if item.get(key)}
 
 
 def table(file: File, zone: tzinfo) -> Iterator[Entry]:
@@ -74,51 +69,43 @@ def table(file: File, zone: tzinfo) -> Iterator[Entry]:
     Without a column for the text, a row is its text: "name: value", one a line.
     """
     first = file.text.split("\n", 1)[0]
-    delimiter = max(",;\t|", key=first.count)
-    rows, again = (csv.DictReader(io.StringIO(file.text), delimiter=delimiter, restkey="") for _ in range(2))
-    given: dict[str, list[str]] = {}
-    with suppress(csv.Error):  # the row is reported below
-        for row in again:
-            for column in filter(row.get, again.fieldnames or ()):
-                given.setdefault(column, []).append(row[column].strip())
-    meant: dict[str, str] = {}
-    times: dict[str, Callable[[str], datetime | None]] = {}
-    for column in rows.fieldnames or ():
+    reader = csv.DictReader(io.StringIO(file.text), delimiter=max(",;\t|", key=first.count), restkey="")
+    rows, meant = list(reader), dict[str, str]()
+    times: dict[str, dict[str, datetime]] = {}
+    for column in reader.fieldnames or ():
         key = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
         field = key if key in (*MEMORY_KEYS, *SCOPE_KEYS) else MEANT.get(key, "metadata")
-        taken = next((name for name, other in meant.items() if other == field and field != "metadata"), None)
-        if field in TIME_KEYS:
-            times[column] = partial(_time, day_first=_day_first(given.get(column, ())), zone=zone)
-            if taken and not any(map(times[taken], given.get(taken, ()))):  # times of day, with the date beside
-                meant[taken], taken = "metadata", None
-        meant[column] = "metadata" if field == "relations" or taken else field
+        if field in TIME_KEYS:  # a column of times of day leaves its place to one of dates
+            meant |= {name: "metadata" for name, known in times.items() if meant[name] == field and not known}
+            times[column] = _times([value.strip() for row in rows if (value := row[column])], zone)
+        meant[column] = "metadata" if field in ("relations", *meant.values()) else field
     yield from entries(f"{file.name}, row", rows, partial(_of_row, meant=meant, times=times))
 
 
-_DATE = re.compile(r"(\d{1,4})[./-](\d{1,2})[./-](\d{1,4})(?!\d)")
+_DATE = re.compile(r"(\d\d?)[./-](\d\d?)[./-](\d{2,4})\b")
+_WHOLE = (datetime(1996, 4, 16), datetime(2001, 9, 26))  # a date that is the same from both leaves nothing open
+_WANTED: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "importance": (float, "a number from 0 to 1"),
+    "position": (int, "a whole number"),
+    "type": (MemoryType, f"one of {', '.join(MemoryType)}"),
+    **dict.fromkeys(TIME_KEYS, (str, "a date such as 2026-03-12 or 2026-03-12 09:30")),
+}
 
 
-def _day_first(values: Iterable[str]) -> bool:
-    """Say whether the dates of a column have the day before the month, where the year is last."""
+def _times(values: list[str], zone: tzinfo) -> dict[str, datetime]:
+    """Return the times of a column that can be read. All its dates have the day and the month in the same order."""
     dates = [(int(found[1]), int(found[2]), int(found[3])) for value in values if (found := _DATE.match(value))]
-    return order_of([date for date in dates if date[0] <= 31], sorted_=False) == (2, 1, 0)
+    day_first = order_of(dates, by_time=False) == (2, 1, 0)
+    times: dict[str, datetime] = {}
+    for value in dict.fromkeys(values):
+        with suppress(ValueError, OverflowError):
+            known = moment(value, zone)
+            one, other = (known or parse(value, dayfirst=day_first, default=open_) for open_ in _WHOLE)
+            times |= {value: one if one.tzinfo else one.replace(tzinfo=zone)} if one == other else {}
+    return times
 
 
-def _time(value: str, *, day_first: bool, zone: tzinfo) -> datetime | None:
-    """Read a time in any form; `None` where year, month or day is left open."""
-    if (found := moment(value, zone)) is not None:
-        return found
-    try:
-        read = {
-            parse(value, dayfirst=day_first, default=datetime(year, year % 12, 2 * year % 28)) for year in (1996, 2001)
-        }
-    except (ValueError, OverflowError):
-        return None
-    one = read.pop()
-    return None if read else one if one.tzinfo else one.replace(tzinfo=zone)
-
-
-def _of_row(row: Any, *, meant: Mapping[str, str], times: Mapping[str, Callable[[str], datetime | None]]) -> Made:
+def _of_row(row: Any, *, meant: Mapping[str, str], times: Mapping[str, Mapping[str, datetime]]) -> Made:
     if row.pop("", None):
         raise InvalidMemory("it has more cells than the first row has names")
     given = {name: value.strip() for name, value in row.items() if value and value.strip()}
@@ -128,22 +115,14 @@ def _of_row(row: Any, *, meant: Mapping[str, str], times: Mapping[str, Callable[
         field = meant[name]
         if field == "metadata":
             metadata[name] = value
-        elif field in TIME_KEYS:
-            fields[field] = times[name](value)
-            if fields[field] is None:
-                raise InvalidMemory(
-                    f"column {name!r} needs a date such as 2026-03-12 or 2026-03-12 09:30, not {value[:60]!r}"
-                )
         elif field in ("entities", "refs"):
             fields[field] = [one.strip() for one in re.split(r"[;,]", value) if one.strip()]
-        elif field in ("importance", "position"):
-            try:
-                fields[field] = float(value) if field == "importance" else int(value)
-            except ValueError as e:
-                wanted = "a number from 0 to 1" if field == "importance" else "a whole number"
-                raise InvalidMemory(f"column {name!r} needs {wanted}, not {value[:60]!r}") from e
         else:
-            fields[field] = value
+            read, wanted = _WANTED.get(field, (str, ""))
+            try:
+                fields[field] = times[name][value] if field in TIME_KEYS else read(value)
+            except (LookupError, ValueError) as e:
+                raise InvalidMemory(f"column {name!r} needs {wanted}, not {value[:60]!r}") from e
     if "text" not in meant.values():
         fields["text"] = "\n".join(f"{name}: {value}" for name, value in given.items())
     if not fields.get("text"):
@@ -178,12 +157,7 @@ def _of_mail(mail: Any, zone: tzinfo) -> Memory | None:
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     thread = [*str(mail["references"] or mail["in-reply-to"] or "").split(), head["message-id"]][0]
     name, address = parseaddr(head["from"])
-    return Memory(
-        f"{head['subject']}\n\n{body}".strip(),
-        id=head["message-id"] or None,
-        actor=name or address or None,
-        channel="email",
-        event_at=moment(head["date"], zone),
-        thread=thread or None,
-        metadata={key: value for key in ("subject", "to") if (value := head[key])} | {"from": address},
-    ) if body else None  # fmt: skip
+    about = {key: value for key in ("subject", "to") if (value := head[key])} | {"from": address}
+    return Memory(f"{head['subject']}\n\n{body}".strip(), id=head["message-id"] or None, actor=name or address or None,
+                  channel="email", event_at=moment(head["date"], zone), thread=thread or None,
+                  metadata=about) if body else None  # fmt: skip
