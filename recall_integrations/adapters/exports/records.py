@@ -40,7 +40,11 @@ def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
                 yield Entry(f"line {number}", problem=str(e).rstrip("."))
 
 
-NONE = ([], {"results": []}, {"results": [], "relations": []})  # what mem0 returns where there are no memories
+NONE: tuple[Any, ...] = (
+    [],
+    {"results": []},
+    {"results": [], "relations": []},
+)  # what mem0 returns where there are no memories
 
 
 def results(file: File) -> list[Any]:
@@ -54,7 +58,7 @@ def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
 
 
 def _of_mem0(found: Any, *, zone: tzinfo) -> Made:
-    item = {key: str(value) if is_whole(value) else value for key, value in found.items()}
+    item: dict[str, Any] = {key: str(value) if is_whole(value) else value for key, value in found.items()}
     created, updated, ends = (moment(item.get(key), zone) for key in ("created_at", "updated_at", "expiration_date"))
     about = {**(item.get("metadata") or {}), **({"categories": item["categories"]} if item.get("categories") else {})}
     memory = Memory(item["memory"], id=item.get("id"), type=MemoryType.FACT, actor=item.get("actor_id"),
