@@ -40,11 +40,7 @@ def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
                 yield Entry(f"line {number}", problem=str(e).rstrip("."))
 
 
-NONE: tuple[Any, ...] = (
-    [],
-    {"results": []},
-    {"results": [], "relations": []},
-)  # what mem0 returns where there are no memories
+NONE: tuple[Any, ...] = ([], {"results": []}, {"results": [], "relations": []})  # mem0 without memories
 
 
 def results(file: File) -> list[Any]:
