@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -244,13 +244,16 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         listed = _listed(documents, "documents or nodes")
         found = [_memory(item, place) for place, item in enumerate(listed)]
         memories = [memory for memory in found if memory is not None]
+        empty = [item for item, memory in zip(listed, found, strict=True) if memory is None]
+        told = [(e.metadata.get("source"), *(getattr(e, k, None) for k in ("ref_doc_id", "id_", "id"))) for e in empty]
+        blank = {key for keys in told for key in keys if isinstance(key, str)}
         _warn_left_out(len(found), len(memories))
         objects = objects_of(listed) if fields.get("objects") is None else {}
         if objects and fields.get("object_map") is None:
             fields = {**fields, "object_map": objects}
         return cls._over(
             memories, fields, path=path, embedding=embedding, llm=llm, reranker=reranker, config=config,
-            forget_gone=forget_gone,
+            forget_gone=forget_gone, blank=blank,
         )  # fmt: skip
 
     @classmethod
@@ -364,7 +367,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     @classmethod
     def _over(
         cls, memories: list[Memory], fields: dict[str, Any], *, path: Any, embedding: Any, config: Any,
-        forget_gone: bool = False, **asked: Any,
+        forget_gone: bool = False, blank: Collection[str] = (), **asked: Any,
     ) -> OptimizedRecallRetriever:  # fmt: skip
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
@@ -378,7 +381,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             else:
                 from recall_integrations.store.duplicates import remember_once
 
-                remember_once(store, memories, scope, forget_gone=forget_gone)
+                remember_once(store, memories, scope, forget_gone=forget_gone, blank=blank)
             optimizer = QueryOptimizer(store, config=config, **asked)
             made = cls(optimizer=optimizer, **fields)
             optimizer.load(scope=scope)

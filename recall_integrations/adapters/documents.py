@@ -63,9 +63,10 @@ def memory_of_document(document: Document) -> Memory | None:
 def _place(metadata: Mapping[str, Any]) -> tuple[str | None, int | None]:
     """Return the thread and the position of a chunk that a text splitter made with `add_start_index=True`."""
     source, start, page = (metadata.get(key) for key in ("source", "start_index", "page"))
-    if not isinstance(source, str) or not is_whole(start) or not source.isprintable() or len(source) > ID_CHARS_MAX:
+    page = page if is_whole(page) else 0
+    if not is_whole(start) or min(start, page) < 0 or not isinstance(source, str) or not source.isprintable():
         return None, None
-    return source.strip() or None, (page if is_whole(page) else 0) * PAGE_CHARS + start
+    return (source.strip() or None, page * PAGE_CHARS + start) if len(source) <= ID_CHARS_MAX else (None, None)
 
 
 def documents_of(
@@ -104,13 +105,9 @@ def memory_of_node(node: BaseNode) -> Memory | None:
     if not text.strip():
         return None
     return Memory(
-        text,
-        id=node.node_id,
-        type=MemoryType.CHUNK,
-        event_at=told_by(node.metadata)[0],
-        metadata={**own(node.metadata), **node_besides(node)},
-        thread=getattr(node, "ref_doc_id", None),
-    )
+        text, id=node.node_id, type=MemoryType.CHUNK, event_at=told_by(node.metadata)[0],
+        thread=getattr(node, "ref_doc_id", None), metadata={**own(node.metadata), **node_besides(node)},
+    )  # fmt: skip
 
 
 def node_besides(node: BaseNode) -> dict[str, Any]:
@@ -133,11 +130,8 @@ def nodes_of(
     hits: Iterable[Hit], text_of: Format, zone: tzinfo, *, highlights: bool = False, result_id: str = ""
 ) -> list[NodeWithScore]:
     """Return hits as plain nodes with their scores, in order, without hits whose text is withheld."""
-    return [
-        NodeWithScore(node=_node(hit, text_of(hit, zone), zone, highlights, result_id), score=hit.score)
-        for hit in hits
-        if hit.memory.text
-    ]
+    nodes = [(_node(hit, text_of(hit, zone), zone, highlights, result_id), hit) for hit in hits if hit.memory.text]
+    return [NodeWithScore(node=node, score=hit.score) for node, hit in nodes]
 
 
 def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> BaseNode:
@@ -160,9 +154,8 @@ def _again(kept: dict[str, Any], memory: Memory, text: str) -> BaseNode | None:
     """Return the node as it was; `None` where its kept fields make no node, as after a redaction."""
     kind = KINDS.get(str(kept.get(_KIND)), TextNode)
     known = kind.model_fields  # some go by another name where LlamaIndex makes a node
-    fields = {
-        known[name].alias or name: value for name, value in kept.items() if name in known and name not in _ELSEWHERE
-    }
+    names = [name for name in kept if name in known and name not in _ELSEWHERE]
+    fields = {known[name].alias or name: kept[name] for name in names}
     try:
         node = kind(id_=memory.id or "", **fields)
         node.set_content(text)

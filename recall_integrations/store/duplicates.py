@@ -14,7 +14,7 @@ import hashlib
 import json
 from bisect import bisect_left
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -82,14 +82,9 @@ class Duplicates:
         self._kept: LRUCache[int, _Codes] = LRUCache(SCOPES_KEPT)
 
     def settle(
-        self,
-        connection: Connection,
-        scope_id: int | None,
-        batch: Sequence[Memory],
-        ids: Sequence[str],
-        wish: str,
+        self, connection: Connection, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str,
         ended: int,
-    ) -> Settled:
+    ) -> Settled:  # fmt: skip
         """Decide which memories of a batch to write: some say the same as a stored or an earlier one."""
         there = {} if scope_id is None else self._there(connection, scope_id, batch, ended)
         known = set() if scope_id is None or wish != SKIP else self._known(connection, scope_id, ids, ended)
@@ -213,12 +208,9 @@ def aligned(stored: Sequence[str], given: Sequence[str], chars: Sequence[int], h
     """Find the place of the stored message that each given one repeats; `None` = it is new. Time is nearly linear."""
     body = given[heads:]
     shared = _overlap(stored, body)
-    paired: list[int | None]
-    if shared:
-        first = len(stored) - shared
-        paired = [first + i if i < shared else None for i in range(len(body))]
-    else:
-        paired = _anchored(stored, body, chars[heads:])
+    first = len(stored) - shared
+    paired: list[int | None] = [first + i if i < shared else None for i in range(len(body))]
+    paired = paired if shared else _anchored(stored, body, chars[heads:])
     return [*_heads(stored, given[:heads], paired), *paired]
 
 
@@ -267,13 +259,9 @@ def _anchored(stored: Sequence[str], given: Sequence[str], chars: Sequence[int])
     for step in (1, -1):
         for i, place in anchors:
             at, beside = i + step, place + step
-            while (
-                0 <= at < len(given)
-                and 0 <= beside < len(stored)
-                and paired[at] is None
-                and beside not in used
-                and given[at] == stored[beside]
-            ):
+            while 0 <= at < len(given) and 0 <= beside < len(stored) and paired[at] is None and beside not in used:
+                if given[at] != stored[beside]:
+                    break
                 paired[at] = beside
                 used.add(beside)
                 at, beside = at + step, beside + step
@@ -329,12 +317,14 @@ ONCE_BATCH = 500
 
 
 def remember_once(
-    store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None, *, forget_gone: bool = False
-) -> int:
+    store: MemoryStore, memories: Iterable[Memory], scope: Scope | None = None, *, forget_gone: bool = False,
+    blank: Collection[str] = (),
+) -> int:  # fmt: skip
     """Remember the memories that are new or have changed; return how many there were.
 
     A memory without an id gets one made of its text and metadata, so that it is the same at every start; a memory that
-    is given twice is stored twice. `forget_gone` forgets the other chunks of the given sources, once all are stored.
+    is given twice is stored twice. `forget_gone` forgets the other chunks of the given sources, once all are stored, as
+    well as the sources and ids in `blank`.
     """
     named = _named_once(memories)
     written = 0
@@ -345,9 +335,13 @@ def remember_once(
         new = [m for m in batch if m.id not in there or not says_the_same(there[m.id], m)]
         written += len(store.remember_many(new, scope=scope)) if new else 0
     if forget_gone:
-        ids, sources = {memory.id for memory in named}, {_source(memory) for memory in named} - {None}
+        ids, sources = {memory.id for memory in named}, {*blank, *map(_source, named)} - {None}
         chunks = store.iterate(scope=scope, filters=Filters(types=[MemoryType.CHUNK]))
-        gone = [memory.id or "" for memory in chunks if memory.id not in ids and _source(memory) in sources]
+        gone = [
+            memory.id or ""
+            for memory in chunks
+            if memory.id not in ids and (memory.id in blank or _source(memory) in sources)
+        ]
         store.forget(gone, scope=scope)
     return written
 

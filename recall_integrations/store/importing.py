@@ -89,16 +89,9 @@ class Importer:
         self._seen: dict[tuple[Scope, str], tuple[str, int]] = {}  # where an id was, and the hash of its memory
 
     def read(
-        self,
-        source: Importable,
-        scope: Scope,
-        *,
-        format: str | None = None,
-        zone: tzinfo = timezone.utc,
-        skip_bad: bool = False,
-        forget_gone: bool = False,
-        advance: Callable[[int], None] = lambda _n: None,
-    ) -> ImportReport:
+        self, source: Importable, scope: Scope, *, format: str | None = None, zone: tzinfo = timezone.utc,
+        skip_bad: bool = False, forget_gone: bool = False, advance: Callable[[int], None] = lambda _n: None,
+    ) -> ImportReport:  # fmt: skip
         """Store what is at a path, or parsed JSON; arguments and errors are those of `MemoryStore.import_from`.
 
         A time without a zone is in `zone`. `advance` is told how many more entries were read.
@@ -117,9 +110,9 @@ class Importer:
             for file, name in found:
                 self._store_all(file, read(file, name, zone), scope, name, advance)
                 file.forget()
-            notes = {file.export for file, name in found if name == MARKDOWN}
+            notes = [file for file, name in found if name == MARKDOWN]
         if notes and self._store is not None and not self.report.bad:
-            self._forget_gone(self._store, notes, forget_gone)
+            self._forget_gone(self._store, notes, scope, forget_gone)
         return self.report
 
     def _store_all(
@@ -132,10 +125,8 @@ class Importer:
             scope = replace(default, **entry.scope)
             memory, problem = self._checked(entry, scope, equal)
             if problem and advance is None:
-                raise InvalidMemory(
-                    f"{file.path or file.name}, {entry.where}: {problem}. Nothing was stored. --skip-bad, or "
-                    "skip_bad=True, leaves such rows out and lists them."
-                )
+                hint = "Nothing was stored. --skip-bad, or skip_bad=True, leaves such rows out and lists them."
+                raise InvalidMemory(f"{file.path or file.name}, {entry.where}: {problem}. {hint}")
             if problem:
                 self.report.bad.append(BadEntry(where=entry.where, problem=problem))
             elif memory is not None and advance is not None:
@@ -186,16 +177,12 @@ class Importer:
             self.report.new += len(fresh) - replaced
             self.report.unchanged += len(memories) - len(fresh)
 
-    def _forget_gone(self, store: MemoryStore, folders: set[str], whole: bool) -> None:
+    def _forget_gone(self, store: MemoryStore, notes: list[File], scope: Scope, whole: bool) -> None:
         """Forget sections that are no longer in their note, and notes that are no longer in the `whole` folder."""
         from recall_integrations.adapters.exports.notes import FOLDER
 
-        for scope in self.report.scopes:
-            kept = store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": sorted(folders)}}))
-            gone = [
-                memory.id
-                for memory in kept
-                if memory.id and (scope, memory.id) not in self._seen
-                if whole or (scope, memory.thread) in self.report.threads
-            ]
-            self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)
+        threads, folders = {f"{one.export}/{one.name}" for one in notes}, sorted({one.folder for one in notes})
+        there = store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": folders}}))
+        left = [one for one in there if (scope, one.id) not in self._seen and (whole or one.thread in threads)]
+        gone = [one.id for one in left if one.id]
+        self.report.forgotten += store.forget(gone, scope=scope) if gone and self._writes else len(gone)

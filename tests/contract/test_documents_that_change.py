@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,11 @@ from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 
 from recall_integrations import MemoryStore, OptimizedRecallRetriever, Scope
+from recall_integrations.adapters.documents import memory_of_document
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.frameworks.langchain_documents import RecallDocuments
 from recall_integrations.frameworks.llamaindex_ingestion import RecallVectorStore
+from tests.rows import each_row
 
 U1 = Scope("u1")
 PORT, COAST = "The ferry leaves at nine.", "Tickets are sold on the pier."
@@ -111,6 +114,25 @@ def test_from_documents_forgets_the_old_chunks_of_the_same_sources(tmp_path: Pat
     assert {"One boat.", "Two boats."} & texts_of(nodes[1]) == {"Two boats."} | (
         set() if forget_gone else {"One boat."}
     )
+
+
+def test_sources_that_became_blank_are_forgotten(tmp_path: Path) -> None:
+    def kept(*given: Any) -> set[str]:
+        made = OptimizedRecallRetriever.from_documents(given, path=tmp_path, scope=U1, forget_gone=True)
+        with contextlib.closing(made):
+            return texts(made.optimizer.store)
+
+    tea, salt = Document("Tea.", metadata={"source": "a"}), LlamaDocument(text="Salt.", id_="n")
+    chunk = SentenceSplitter().get_nodes_from_documents([LlamaDocument(text="Rice.", id_="m")])
+    assert kept(tea, salt, *chunk) == {"Tea.", "Salt.", "Rice."}
+    assert kept(Document(" ", metadata={"source": "a"}), LlamaDocument(text="", id_="n")) == {"Rice."}
+    assert kept(LlamaDocument(text="", id_="m")) == set()
+
+
+@each_row("place", [{"start_index": -1}, {"start_index": 5, "page": -1}])
+def test_a_negative_place_is_none(place: dict[str, int]) -> None:
+    memory = memory_of_document(Document("Tea.", metadata={"source": "a", **place}))
+    assert memory is not None and (memory.thread, memory.position) == (None, None)
 
 
 def test_chunks_that_tell_their_start_have_neighbours() -> None:

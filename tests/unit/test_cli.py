@@ -87,6 +87,13 @@ def test_bad_rows_are_skipped_and_listed_if_wanted(tmp_path: Path, recall: Recal
     assert [line.split(":")[0] for line in result.stderr.splitlines()] == ["Skipped line 2", "Skipped line 3"]
 
 
+def test_an_import_that_stores_nothing_for_its_mistakes_fails(tmp_path: Path, recall: Recall) -> None:
+    path = tmp_path / "bad.csv"
+    path.write_text("text,date\nTea,some day\n")
+    result = recall("import", path, tmp_path / "s")
+    assert result.exit_code == 1 and "Skipped bad.csv, row 1: column 'date' needs a date" in result.stderr
+
+
 def test_import_of_a_missing_file_makes_no_store(tmp_path: Path, recall: Recall) -> None:
     assert recall("import", tmp_path / "none", "--format", "jsonl", tmp_path / "s").exit_code == 2
     (tmp_path / "here").mkdir()

@@ -32,7 +32,7 @@ FORMATS: Mapping[str, Format] = {
     "claude": Format("conversations.json of Claude", lambda file: file.items("chat_messages"), chats.claude),
     "slack": Format("an export of Slack, as a folder or zip", chats.is_slack, chats.slack),
     "discord": Format("JSON of DiscordChatExporter", chats.is_discord, chats.discord),
-    "mem0": Format("JSON of what mem0's get_all returns", records.results, records.mem0),
+    "mem0": Format("JSON of mem0's get_all", lambda f: records.results(f) or f.json in records.NONE, records.mem0),
     "whatsapp": Format("a chat of WhatsApp as text", chats.is_whatsapp, chats.whatsapp),
     MARKDOWN: Format("Markdown notes", lambda file: file.suffix in (".md", ".markdown"), notes.markdown),
     "mbox": Format("e-mails in a file", records.is_mbox, records.mbox),
@@ -76,5 +76,6 @@ def chosen(files: Mapping[str, File], name: str | None) -> tuple[list[tuple[File
     if not found:
         wanted = "; ".join(f"{key} ({FORMATS[key].what})" for key in ([name] if name else FORMATS))
         what = f"{next(iter(files))} is not" if len(files) == 1 else f"None of {len(files):,} files is"
-        raise InvalidArgument(f"{what} in a format that can be read: {wanted}.")
+        hint = "Name its format (--format, format=), or give a CSV with a column 'text'. There are"
+        raise InvalidArgument(f"{what} in a format that is recognised. {hint}: {wanted}.")
     return found, others

@@ -145,7 +145,11 @@ _WHATSAPP = re.compile(
     rf"^[\u200e\u200f]*\[?(\d{{1,4}})[./-](\d{{1,2}})[./-](\d{{1,4}}),?{_SPACE}(\d{{1,2}})[:.](\d\d)(?:[:.](\d\d))?"
     rf"(?:{_SPACE}?([AaPp])\.?{_SPACE}?[Mm]\.?)?(?:\]|{_SPACE}[-–]){_SPACE}(.*)$"
 )
-_MEDIA = re.compile(r"\u200e|<[^<>]+>$")  # what the app itself writes for a picture, on iOS and Android
+_MEDIA = re.compile(  # what the app itself writes: for a picture, on iOS and Android, or a deleted message
+    r"\u200e|(?:<[^<>]+>|null|Missed (?:group )?(?:voice|video) call|This message was deleted"
+    r"(?: by admin .+)?|You deleted this message(?: as admin)?|(?:Du hast diese|Diese) Nachricht (?:wurde )?gelöscht"
+    r"|(?:Se eliminó|Eliminaste) este mensaje|Ce message a été supprimé|Vous avez supprimé ce message)\.?$"
+)
 _EDITED = re.compile(r"\s*\u200e<[^<>]+>$")
 
 
@@ -163,17 +167,23 @@ def whatsapp(file: File, zone: tzinfo) -> Iterator[Entry]:
             said.append((found, [found[8]]))
         elif said:
             said[-1][1].append(line)
-    order = _order([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
-    thread = file.export if file.stem == "_chat" else file.stem
-    yield from entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
+    order = order_of([(int(found[1]), int(found[2]), int(found[3])) for found, _ in said])
+    thread = re.sub(r" \(\d+\)$", "", file.export if file.stem == "_chat" else file.stem)
+    read = entries(f"{file.name}, message", said, partial(_of_whatsapp, order=order, thread=thread, zone=zone))
+    for (found, _), entry in zip(said, read, strict=True):  # the time as written: a longer export may read it otherwise
+        told = entry.memory and [thread, entry.memory.actor, entry.memory.text, found.groups()[:7]]
+        yield entry._replace(row={"whatsapp": told})
 
 
-def _order(dates: list[tuple[int, int, int]]) -> tuple[int, int, int]:
-    """Return the places of year, month and day: those that make every date one, and the fewest go back in time."""
+def order_of(dates: list[tuple[int, int, int]], *, by_time: bool = True) -> tuple[int, int, int]:
+    """Return the places of year, month and day: those that make every date one, and the fewest go back in time; or, if
+    they need not be `by_time`, that make them rise or fall throughout."""
 
     def unlikely(order: tuple[int, int, int]) -> tuple[int, int]:
         read = [tuple(date[place] for place in order) for date in dates]
-        return sum(month > 12 for _, month, _ in read), sum(b < a for a, b in pairwise(read))
+        back = sum(b < a for a, b in pairwise(read))
+        told = back if by_time else back > 0 and read != sorted(read, reverse=True)
+        return sum(month > 12 for _, month, _ in read), told
 
     if any(date[0] > 31 for date in dates):
         return 0, 1, 2

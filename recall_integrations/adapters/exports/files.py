@@ -5,16 +5,19 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import zipfile
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
+from hashlib import blake2b
 from pathlib import Path, PurePosixPath
 from typing import IO, Any, NamedTuple, TypeVar
 
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.types import Memory
+from recall_integrations.types import Memory, Scope
 
 HEAD = 8_192  # bytes that recognise a format
 BOM = b"\xef\xbb\xbf"
@@ -40,6 +43,8 @@ def entries(where: str, items: Iterable[T], make: Callable[[T], Made]) -> Iterat
         number += 1
         try:
             made = make(next(rest))
+            memory, scope = made if isinstance(made, tuple) else (made, {})
+            Scope(**scope)  # only checked
         except StopIteration:
             return
         except InvalidInput as e:
@@ -47,13 +52,13 @@ def entries(where: str, items: Iterable[T], make: Callable[[T], Made]) -> Iterat
         except ODD as e:
             yield Entry(f"{where} {number}", problem=odd(e))
         else:
-            memory, scope = made if isinstance(made, tuple) else (made, {})
             yield Entry(f"{where} {number}", memory, scope)
 
 
 def odd(error: Exception) -> str:
     """Say that something is not as the format has it."""
-    return f"not in the shape of this format ({type(error).__name__}: {str(error)[:80]})"
+    why = f": {error} is missing" if isinstance(error, KeyError) else f": {error}" if type(error) is csv.Error else ""
+    return f"not in the shape of this format{why}"
 
 
 @dataclass(eq=False, kw_only=True)
@@ -73,6 +78,12 @@ class File:
     @property
     def stem(self) -> str:
         return PurePosixPath(self.name).stem
+
+    @property
+    def folder(self) -> str:
+        """Name of the export with a digest of where its folder is: two folders of one name are told apart."""
+        root = self.path and self.path.absolute().parents[self.name.count("/")].resolve()
+        return f"{self.export}-{blake2b(os.fsencode(root or ''), digest_size=6).hexdigest()}"
 
     @cached_property
     def head(self) -> bytes:
@@ -132,11 +143,14 @@ def opened(source: Any) -> Iterator[dict[str, File]]:
             yield files
         elif path.suffix.lower() == ".zip":
             with zipfile.ZipFile(path) as archive:
+                if any(info.flag_bits & 1 for info in archive.infolist()):
+                    raise InvalidArgument(f"{path} needs a password. Unpack it, and give the folder.")
                 for name in sorted(name for name in archive.namelist() if not name.endswith("/")):
                     add(name, path.stem, partial(archive.open, name))
                 yield files
         else:
             add(path.name.lstrip("."), path.resolve().parent.name, partial(path.open, "rb"), path)
             yield files
-    except (OSError, zipfile.BadZipFile, NotImplementedError) as e:
-        raise InvalidArgument(f"Cannot read {path}: {getattr(e, 'strerror', None) or e}.") from e
+    except (OSError, zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as e:
+        hint = "" if isinstance(e, OSError) else " Get the archive anew; or unpack it, and give the folder."
+        raise InvalidArgument(f"Cannot read {path}: {getattr(e, 'strerror', None) or e}.{hint}") from e

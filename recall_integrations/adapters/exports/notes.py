@@ -16,9 +16,9 @@ from recall_integrations.types.memory import ID_CHARS_MAX
 from recall_integrations.types.messages import WHEN, moment
 
 CHUNK_CHARS = 1_500  # a longer section is cut between paragraphs
-FOLDER = "notes_folder"  # key of the metadata with the name of the folder that was given
+FOLDER = "notes_folder"  # key of the metadata that tells the folder that was given
 _FRONT = re.compile(r"\A---[ \t]*\n(.*?)^(?:---|\.\.\.)[ \t]*(?:\n|\Z)", re.S | re.M)
-_FENCE = re.compile(r"^ {0,3}(?:```|~~~)")
+_FENCE = re.compile(r"^ {0,3}(`{3,}(?!.*`)|~{3,})(.*)")
 _HEADING = re.compile(r"^(#{1,6})[ \t]+(.+?)[ \t#]*$")
 _LINK = re.compile(r"!?\[\[([^\[\]|#^]*)(?:[#^][^\[\]|]*)?(?:\|([^\[\]]*))?\]\]")
 _TAG = re.compile(r"(?:^|(?<=[\s(]))#([^\W\d][\w/-]*)")
@@ -39,7 +39,7 @@ def markdown(file: File, zone: tzinfo) -> Iterator[Entry]:
     times = [front.get(key) for key in (*WHEN, "modified", "updated")] + [day and day[0]]
     event_at = next((at for time in times if time and (at := moment(time, zone))), None)
     thread = f"{file.export}/{file.name}"
-    about = plain({**front, "source": file.name, FOLDER: file.export})
+    about = plain({**front, "source": file.name, FOLDER: file.folder})
     tags = front.get("tags") or ()
     tags = re.split(r"[,\s]+", tags) if isinstance(tags, str) else list(map(str, tags))
     ids: Counter[str] = Counter()
@@ -51,16 +51,11 @@ def markdown(file: File, zone: tzinfo) -> Iterator[Entry]:
         ids[key] += 1
         named = (title, *tags, *_TAG.findall(text), *(link[1] for link in _LINK.finditer(text)))
         stated = [(verb.strip().lower().replace(" ", "_"), to.strip()) for verb, to in _RELATION.findall(text)]
-        return Memory(
-            f"{' > '.join(path)}\n\n{_unlinked(text)}",
-            id=key if ids[key] == 1 else f"{key}#{ids[key]}",
-            type=MemoryType.CHUNK,
-            event_at=event_at,
-            entities=[name for one in named if (name := one.strip("# "))],
-            relations=[Relation(title, verb, to) for verb, to in stated],
-            thread=thread,
-            metadata={**about, "heading": path[-1]} if len(path) > 1 else about,
-        )
+        return Memory(f"{' > '.join(path)}\n\n{_unlinked(text)}", id=key if ids[key] == 1 else f"{key}#{ids[key]}",
+                      type=MemoryType.CHUNK, event_at=event_at, thread=thread,
+                      entities=[name for one in named if (name := one.strip("# "))],
+                      relations=[Relation(title, verb, to) for verb, to in stated],
+                      metadata={**about, "heading": path[-1]} if len(path) > 1 else about)  # fmt: skip
 
     yield from entries(f"{file.name}, section", _sections(file.text[found.end() if found else 0 :]), chunk)
 
@@ -72,10 +67,12 @@ def _unlinked(text: str) -> str:
 def _sections(body: str) -> Iterator[tuple[list[str], str]]:
     """Yield the texts between headings, each with the headings above it; none that is blank."""
     above: list[tuple[int, str]] = []
-    held, fenced = "", False
+    held, fence = "", ""
     for line in [*body.split("\n"), None]:
-        fenced ^= line is not None and bool(_FENCE.match(line))
-        heading = None if line is None or fenced else _HEADING.match(line)
+        if mark := _FENCE.match(line or ""):  # what closes it is as long, of the same kind, and alone
+            closes = fence and mark[1].startswith(fence) and not mark[2].strip()
+            fence = "" if closes else fence or mark[1]
+        heading = None if line is None or fence else _HEADING.match(line)
         if line is None or heading:
             yield from (([name for _, name in above], text) for text in _cut(held))
             held = ""

@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import csv
 import html
+import io
 import mailbox
 import re
-from collections.abc import Iterator, Mapping
-from datetime import tzinfo
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from datetime import datetime, tzinfo
 from email import message_from_binary_file, policy
 from email.utils import parseaddr
 from functools import partial
 from typing import Any
 
+from dateutil.parser import parse
+
+from recall_integrations.adapters.exports.chats import order_of
 from recall_integrations.adapters.exports.files import BOM, Entry, File, Made, entries
 from recall_integrations.adapters.rows import MEANT, MEMORY_KEYS, SCOPE_KEYS, TIME_KEYS, memory_of, parse_line
 from recall_integrations.errors import InvalidInput, InvalidMemory
 from recall_integrations.types import Memory, MemoryType, Scope
 from recall_integrations.types.messages import moment
+from recall_integrations.types.numbers import is_whole
 
 
 def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
@@ -34,6 +40,9 @@ def lines(file: File, zone: tzinfo) -> Iterator[Entry]:
                 yield Entry(f"line {number}", problem=str(e).rstrip("."))
 
 
+NONE: tuple[Any, ...] = ([], {"results": []}, {"results": [], "relations": []})  # mem0 without memories
+
+
 def results(file: File) -> list[Any]:
     """Return the memories of mem0 in a file; empty where it is something else."""
     return file.items("memory", file.json.get("results") if isinstance(file.json, dict) else file.json)
@@ -44,7 +53,8 @@ def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
     yield from entries(f"{file.name}, memory", results(file), partial(_of_mem0, zone=zone))
 
 
-def _of_mem0(item: Any, *, zone: tzinfo) -> Made:
+def _of_mem0(found: Any, *, zone: tzinfo) -> Made:
+    item: dict[str, Any] = {key: str(value) if is_whole(value) else value for key, value in found.items()}
     created, updated, ends = (moment(item.get(key), zone) for key in ("created_at", "updated_at", "expiration_date"))
     about = {**(item.get("metadata") or {}), **({"categories": item["categories"]} if item.get("categories") else {})}
     memory = Memory(item["memory"], id=item.get("id"), type=MemoryType.FACT, actor=item.get("actor_id"),
@@ -59,16 +69,43 @@ def table(file: File, zone: tzinfo) -> Iterator[Entry]:
     Without a column for the text, a row is its text: "name: value", one a line.
     """
     first = file.text.split("\n", 1)[0]
-    rows = csv.DictReader(file.text.splitlines(keepends=True), delimiter=max(",;\t|", key=first.count), restkey="")
-    meant: dict[str, str] = {}
-    for column in rows.fieldnames or ():
+    reader = csv.DictReader(io.StringIO(file.text), delimiter=max(",;\t|", key=first.count), restkey="")
+    rows, meant = list(reader), dict[str, str]()
+    times: dict[str, dict[str, datetime]] = {}
+    for column in reader.fieldnames or ():
         key = re.sub(r"\W+", "_", column.strip().lower()).strip("_")
         field = key if key in (*MEMORY_KEYS, *SCOPE_KEYS) else MEANT.get(key, "metadata")
+        if field in TIME_KEYS:  # a column of times of day leaves its place to one of dates
+            meant |= {name: "metadata" for name, known in times.items() if meant[name] == field and not known}
+            times[column] = _times([value.strip() for row in rows if (value := row[column])], zone)
         meant[column] = "metadata" if field in ("relations", *meant.values()) else field
-    yield from entries(f"{file.name}, row", rows, partial(_of_row, meant=meant, zone=zone))
+    yield from entries(f"{file.name}, row", rows, partial(_of_row, meant=meant, times=times))
 
 
-def _of_row(row: Any, *, meant: Mapping[str, str], zone: tzinfo) -> Made:
+_DATE = re.compile(r"(\d\d?)[./-](\d\d?)[./-](\d{2,4})\b")
+_WHOLE = (datetime(1996, 4, 16), datetime(2001, 9, 26))  # a date that is the same from both leaves nothing open
+_WANTED: Mapping[str, tuple[Callable[[str], Any], str]] = {
+    "importance": (float, "a number from 0 to 1"),
+    "position": (int, "a whole number"),
+    "type": (MemoryType, f"one of {', '.join(MemoryType)}"),
+    **dict.fromkeys(TIME_KEYS, (str, "a date such as 2026-03-12 or 2026-03-12 09:30")),
+}
+
+
+def _times(values: list[str], zone: tzinfo) -> dict[str, datetime]:
+    """Return the times of a column that can be read. All its dates have the day and the month in the same order."""
+    dates = [(int(found[1]), int(found[2]), int(found[3])) for value in values if (found := _DATE.match(value))]
+    day_first = order_of(dates, by_time=False) == (2, 1, 0)
+    times: dict[str, datetime] = {}
+    for value in dict.fromkeys(values):
+        with suppress(ValueError, OverflowError):
+            known = moment(value, zone)
+            one, other = (known or parse(value, dayfirst=day_first, default=open_) for open_ in _WHOLE)
+            times |= {value: one if one.tzinfo else one.replace(tzinfo=zone)} if one == other else {}
+    return times
+
+
+def _of_row(row: Any, *, meant: Mapping[str, str], times: Mapping[str, Mapping[str, datetime]]) -> Made:
     if row.pop("", None):
         raise InvalidMemory("it has more cells than the first row has names")
     given = {name: value.strip() for name, value in row.items() if value and value.strip()}
@@ -78,13 +115,14 @@ def _of_row(row: Any, *, meant: Mapping[str, str], zone: tzinfo) -> Made:
         field = meant[name]
         if field == "metadata":
             metadata[name] = value
-        elif field in TIME_KEYS:
-            fields[field] = moment(value, zone)
-            metadata |= {} if fields[field] else {name: value}  # what cannot be read stays
         elif field in ("entities", "refs"):
             fields[field] = [one.strip() for one in re.split(r"[;,]", value) if one.strip()]
         else:
-            fields[field] = {"importance": float, "position": int}.get(field, str)(value)
+            read, wanted = _WANTED.get(field, (str, ""))
+            try:
+                fields[field] = times[name][value] if field in TIME_KEYS else read(value)
+            except (LookupError, ValueError) as e:
+                raise InvalidMemory(f"column {name!r} needs {wanted}, not {value[:60]!r}") from e
     if "text" not in meant.values():
         fields["text"] = "\n".join(f"{name}: {value}" for name, value in given.items())
     if not fields.get("text"):
@@ -119,12 +157,7 @@ def _of_mail(mail: Any, zone: tzinfo) -> Memory | None:
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip()
     thread = [*str(mail["references"] or mail["in-reply-to"] or "").split(), head["message-id"]][0]
     name, address = parseaddr(head["from"])
-    return Memory(
-        f"{head['subject']}\n\n{body}".strip(),
-        id=head["message-id"] or None,
-        actor=name or address or None,
-        channel="email",
-        event_at=moment(head["date"], zone),
-        thread=thread or None,
-        metadata={key: value for key in ("subject", "to") if (value := head[key])} | {"from": address},
-    ) if body else None  # fmt: skip
+    about = {key: value for key in ("subject", "to") if (value := head[key])} | {"from": address}
+    return Memory(f"{head['subject']}\n\n{body}".strip(), id=head["message-id"] or None, actor=name or address or None,
+                  channel="email", event_at=moment(head["date"], zone), thread=thread or None,
+                  metadata=about) if body else None  # fmt: skip

@@ -294,6 +294,8 @@ def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) ->
                 click.echo(_counts(importer.report) + ". Run the command again to continue.", err=True)
             raise
     _show_import(importer.report, dry_run)
+    if importer.report.bad and not importer.report.rows:
+        click.get_current_context().exit(1)
 
 
 def _show_import(report: ImportReport, dry_run: bool) -> None:

@@ -292,16 +292,20 @@ def test_a_table_maps_its_columns(store: MemoryStore, tmp_path: Path) -> None:
         b'1;"Rent is due; on the 5th";Sam;2026-03-01 09:00;Flat, Bank;0.9;Porto\r\n'
         b"2;;Sam;2026-03-02;;;\r\n"
         b"3;Buy salt;Sam;some day;;much;\r\n"
-        b"4;Buy tea;;some day;;;\r\n"
-        b"5;Buy tea;;;;;;x;y\r\n"
+        b"4;Buy tea;;;;;\r\n"
+        b"5;Buy tea;;some day;;;\r\n"
+        b"6;Buy tea;;;;;;x;y\r\n"
+        b"7;Buy rice;;;;much;\r\n"
     )
     report = store.import_from(path)
     rent, tea = kept(store)
     assert (rent.text, rent.actor, rent.entities) == ("Rent is due; on the 5th", "Sam", ("Flat", "Bank"))
     assert (rent.importance, rent.metadata) == (0.9, {"Note ID": "1", "City": "Porto"})
     assert rent.event_at == datetime(2026, 3, 1, 9, 0, tzinfo=UTC)
-    assert (tea.text, tea.event_at, tea.metadata) == ("Buy tea", None, {"Note ID": "4", "Date": "some day"})
-    assert [bad.where for bad in report.bad] == ["notes.csv, row 3", "notes.csv, row 5"] and report.empty == 1
+    assert (tea.text, tea.event_at, tea.metadata) == ("Buy tea", None, {"Note ID": "4"})
+    assert [bad.where[-5:] for bad in report.bad] == ["row 3", "row 5", "row 6", "row 7"] and report.empty == 1
+    assert report.bad[1].problem == "column 'Date' needs a date such as 2026-03-12 or 2026-03-12 09:30, not 'some day'"
+    assert report.bad[3].problem == "column 'Importance' needs a number from 0 to 1, not 'much'"
     assert counts(store.import_from(path)) == (0, 0, 2)
 
 
@@ -465,7 +469,7 @@ def test_a_dry_run_stores_nothing_and_says_what_it_would(store: MemoryStore, tmp
 
 def test_a_format_that_is_said_goes_before_what_a_file_looks_like(store: MemoryStore, tmp_path: Path) -> None:
     path = put(tmp_path / "table.txt", "text,actor\nRent is due,Sam\n")
-    with pytest.raises(InvalidArgument, match=r"table.txt is not in a format that can be read: chatgpt .* jsonl"):
+    with pytest.raises(InvalidArgument, match=r"table.txt is not in a format .*--format.* CSV .*: chatgpt .* jsonl"):
         store.import_from(path)
     store.import_from(path, format="csv")
     assert said(store) == [("Sam", "Rent is due")]
@@ -519,3 +523,120 @@ def test_what_cannot_be_read_is_named(store: MemoryStore, tmp_path: Path) -> Non
         store.import_from(tmp_path / "none.json")
     with pytest.raises(InvalidArgument, match="Cannot read .*zip"):
         store.import_from(put(tmp_path / "broken.zip", "no archive"))
+
+
+# -- what goes wrong ---------------------------------------------------------------------------------------------------
+
+
+def test_an_archive_that_cannot_be_unpacked_says_what_to_do(store: MemoryStore, tmp_path: Path) -> None:
+    path = tmp_path / "export.zip"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("conversations.json", json.dumps(chatgpt_export()))
+    whole = path.read_bytes()
+    path.write_bytes(whole[:60] + b"\xff" * 40 + whole[100:])
+    with pytest.raises(InvalidArgument, match="Cannot read .*Get the archive anew; or unpack it"):
+        store.import_from(path)
+    central = whole.index(b"PK\x01\x02")
+    path.write_bytes(whole[:6] + b"\x01" + whole[7 : central + 8] + b"\x01" + whole[central + 9 :])
+    with pytest.raises(InvalidArgument, match="needs a password. Unpack it, and give the folder"):
+        store.import_from(path)
+
+
+def test_mem0_ids_may_be_numbers_and_a_bad_scope_is_one_bad_entry(store: MemoryStore) -> None:
+    items = [{"id": 1, "memory": "one", "user_id": 7, "run_id": 3}, {"id": 2, "memory": "two", "user_id": [8]}]
+    report = store.import_from({"results": items})
+    assert [(m.id, m.thread) for m in kept(store, Scope("7"))] == [("1", "3")]
+    assert [bad.where for bad in report.bad] == ["data, memory 2"] and "user_id" in report.bad[0].problem
+
+
+@each_row("data", [{"results": []}, {"results": [], "relations": []}, []])
+def test_an_answer_without_memories_is_no_error(data: Any) -> None:
+    with MemoryStore.open() as store:
+        assert counts(store.import_from(data)) == (0, 0, 0)
+
+
+def test_whatsapp_is_stored_once_when_its_dates_are_read_otherwise(store: MemoryStore, tmp_path: Path) -> None:
+    first = "3/4/26, 10:00 - A: one\n3/4/26, 10:00 - A: ok\n3/4/26, 10:00 - A: ok\n"
+    assert counts(store.import_from(put(tmp_path / "Chat with A.txt", first))) == (3, 0, 0)
+    report = store.import_from(put(tmp_path / "Chat with A (1).txt", first + "3/13/26, 10:00 - A: two\n"))
+    assert counts(report) == (1, 3, 0)
+    assert [m.text for m in kept(store)] == ["one", "ok", "ok", "two"]
+    assert {(m.thread, m.event_at and m.event_at.month) for m in kept(store)} == {("Chat with A", 3)}
+
+
+@each_row(
+    "line",
+    ["This message was deleted", "You deleted this message", "Missed voice call", "Diese Nachricht wurde gelöscht."],
+)
+def test_what_whatsapp_says_itself_is_no_memory(line: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        report = store.import_from(
+            put(tmp_path / "c.txt", f"12/03/2026, 09:05 - A: {line}\n13/03/2026, 09:05 - A: x\n")
+        )
+        assert (said(store), report.empty) == ([("A", "x")], 1)
+
+
+def test_a_note_that_was_emptied_is_forgotten(store: MemoryStore, tmp_path: Path) -> None:
+    note = put(tmp_path / "Vault" / "a.md", "# One\n\nSalt.\n\n# Two\n\nTea.\n")
+    store.import_from(tmp_path / "Vault")
+    put(note, "\n")
+    assert store.import_from(tmp_path / "Vault").forgotten == 2 and store.count() == 0
+
+
+def test_folders_of_one_name_do_not_forget_the_notes_of_each_other(store: MemoryStore, tmp_path: Path) -> None:
+    for place in "ab":
+        put(tmp_path / place / "notes" / f"{place}.md", "Salt.\n")
+        assert store.import_from(tmp_path / place / "notes", forget_gone=True).forgotten == 0
+    assert store.count() == 2
+    (tmp_path / "b" / "notes" / "b.md").rename(tmp_path / "b" / "notes" / "c.md")
+    assert store.import_from(tmp_path / "b" / "notes", forget_gone=True).forgotten == 1
+    assert sorted(m.id or "" for m in kept(store)) == ["notes/a.md#", "notes/c.md#"]
+
+
+@each_row(
+    "fence, inside",
+    [("```", "~~~"), ("~~~", "```"), ("````", "```"), ("```", "```sh")],
+)
+def test_only_its_own_fence_ends_code(fence: str, inside: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        store.import_from(put(tmp_path / "n.md", f"{fence}\n{inside}\n# no heading\n{fence}\n\n# Heading\n\nSalt.\n"))
+        assert [m.metadata.get("heading") for m in kept(store)] == [None, "Heading"]
+
+
+@each_row(
+    "column, wanted",
+    [
+        (["31/12/2025", "05/06/2026 14:30"], ["2025-12-31 00:00", "2026-06-05 14:30"]),
+        (["12/31/2025", "05/06/2026 2:30 PM"], ["2025-12-31 00:00", "2026-05-06 14:30"]),
+        (["05/06/2026", "01/02/2026"], ["2026-06-05 00:00", "2026-02-01 00:00"]),  # nothing tells: the day comes first
+        (["3/4/26", "3/5/26", "4/1/26"], ["2026-03-04 00:00", "2026-03-05 00:00", "2026-04-01 00:00"]),
+        (["4/1/26", "3/5/26", "3/4/26"], ["2026-04-01 00:00", "2026-03-05 00:00", "2026-03-04 00:00"]),
+        (["Dec 31 2025", "2026-01-02", ""], ["2025-12-31 00:00", "2026-01-02 00:00", None]),
+    ],
+)
+def test_a_column_of_dates_has_one_order(column: list[str], wanted: list[str | None], tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        rows = "".join(f"note {i};{value};10:15\n" for i, value in enumerate(column))
+        store.import_from(put(tmp_path / "t.csv", "text;date;time\n" + rows))
+        assert [m.event_at and f"{m.event_at:%Y-%m-%d %H:%M}" for m in kept(store)] == wanted
+
+
+@each_row("date", ["Monday", "12:30", "May 2026", "31", "13/13/2026", "n/a"])
+def test_a_date_that_is_not_whole_is_a_bad_entry(date: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        report = store.import_from(put(tmp_path / "t.csv", f"text;date\nTea;{date}\n"))
+        assert "column 'date' needs a date" in report.bad[0].problem and store.count() == 0
+
+
+def test_a_time_of_day_before_the_date_is_metadata(store: MemoryStore, tmp_path: Path) -> None:
+    store.import_from(put(tmp_path / "t.csv", "time,date,text\n10:15,2026-03-12,Tea\n"))
+    assert [(m.event_at, m.metadata) for m in kept(store)] == [(datetime(2026, 3, 12, tzinfo=UTC), {"time": "10:15"})]
+
+
+@each_row("head", ["Datum;Autor;Nachricht", "Fecha;Autor;Mensaje", "Horodatage;Auteur;Texte"])
+def test_columns_may_be_named_in_other_languages(head: str, tmp_path: Path) -> None:
+    with MemoryStore.open() as store:
+        store.import_from(put(tmp_path / "t.csv", f"{head}\n31.12.2025;Sam;Tea\n"))
+        assert [(m.actor, m.text, m.event_at) for m in kept(store)] == [
+            ("Sam", "Tea", datetime(2025, 12, 31, tzinfo=UTC))
+        ]
