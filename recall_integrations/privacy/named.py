@@ -21,10 +21,7 @@ from recall_integrations.privacy.normal import SWITCH, Plain
 from recall_integrations.privacy.tables import alternatives, table
 
 _VALUE_MAX = 400
-_ENDS = (
-    r"(?:[_ -]?(?:[0-9]{1,2}|hash|base64|b64|value|prod|dev|test|live|new|old|plain|text|base))?"
-    r"(?![a-z0-9]|_[a-z0-9]|-[a-z])"
-)
+_ENDS = rf"(?:[_ -]?(?:{alternatives('secret_which')}))?(?!{alternatives('secret_no_end')})"
 _NAME = re.compile(
     rf"(?P<phrase>{alternatives('secret_phrase')}){_ENDS}"
     rf"|(?P<sure>{alternatives('password')}|(?:(?<![^\W\d_])|(?<=[a-z])(?=api|access|secret|client|token[\"']?[ ]?=))"
@@ -36,12 +33,10 @@ _NAME = re.compile(
 )
 _REACH = 48  # no name is longer
 _STEMS = tuple((stem, re.compile(around)) for stem, around in table("secret_stems").items())
-_OTHER_STEMS = re.compile(
-    alternatives("password_other") + r"|[^\x00-\x7f](?:code|kod)|код|码|碼|コード|番号|인증|رمز|ओटीपी"
-)
+_OTHER_STEMS = re.compile(alternatives("password_other") + "|" + alternatives("secret_other_stems"))
 
 _REMARK = r"(?: [(\[][^()\[\]\n\0]{1,40}[)\]])?"
-_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?|(?P<gap%s> [^\W\d_]{{2,15}}?))?"  # "temporaire"
+_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?|(?P<gap%s> [^\W\d_]{{2,15}}?)??)"
 _LINK = re.compile(
     # Assigned: ":", "=" and their like.
     rf"\\?[\"'`]?\]?[*_~]{{0,3}}{_REMARK}{_FOR % 1}[*_~]{{0,3}}(?: ?: ?[a-z&][\w\[\]&. |]{{0,20}}(?= ?= ?[\"'`]))?"
@@ -54,38 +49,26 @@ _LINK = re.compile(
     rf"|[\"'`]?[*_~]{{0,3}}{_REMARK}{_FOR % 2}(?P<told>{alternatives('secret_told')})[:：]?[ \n]{{0,2}}"
     r"|(?P<beside>[\"'`]?[*_~]{0,3} ?(?P<below>\n)?[ ]{0,4})"
 )
-_SAID_BEFORE = re.compile(
-    r"(?:(?:use|enter|try|with) (?P<used>[^\s\0]{4,60}) as"
-    r"|(?<![\w.-])(?P<is>(?:[a-z]-)?[0-9]{4,8}) (?:is|ist|est|es|è|é))"
-    r"(?: (?:the|your|my|a|ihr|dein|votre|su|tu))?(?: [^\W\d_]{1,15}){0,2}[ -]$"
-)
+_SAID_BEFORE = re.compile(rf"(?:{alternatives('secret_said')})(?: [^\W\d_]{{1,15}}){{0,2}}[ -]$")
 _FLAG_BEFORE = re.compile(r"(?:^|[\s\"'(\[])(?:--?|/)[\w-]{0,30}$")
-_SURE_TOLD = re.compile(r"(?:set|changed|rotated|updated|reset|auf) ?(?:to)?[: ]{0,2}$|lautet|heißt|: ?$")
-# What stands where a secret would: code that fetches it, a name for it, a word that says what it has to be.
-_STANDS_FOR = re.compile(
-    r"(?:[a-z_][a-z_.]*[\[(]|[a-z_]\w*(?:\.\w+)+\(|(?:os|process|self|this|config|settings|request|env|app|st|secrets)\.[a-z_]"
-    r"|(?:(?:bearer|basic|token|jwt|apikey) )?(?:\$?\{|\$\(|<|%\w+%$)|\$(?:env:)?[a-z_]+$|\[your|\[[\"']|\*\*"
-    r"|[\W_]+$|x+$"
-    r"|(?:[~.]{1,2}/|https?://|/(?:etc|home|opt|root|run|secrets|tmp|users|usr|var)/)[^\s]*$|[\w./-]+\.(?:json|ya?ml|txt|pem|py)$"
-    r"|(?:your|my|some|the|new|old|insert|enter|hashed|[a-z]+)(?:[_ -][a-z]+){0,5}?[_ -](?:key|token|secret"
-    rf"|password|hash|id|here)\)*$|(?:{alternatives('secret_prose')})\)*[.,;!?]*$)"
+_SET_BEFORE = re.compile(rf"(?<![a-z])(?:{alternatives('secret_set')})(?: [^\W\d_]{{1,15}}(?:['’]s)?){{0,3}} $")
+_FILLERS = re.compile(rf"(?:(?:{alternatives('secret_filler')}) {{1,2}}(?=\S)){{0,4}}")
+# Between the values of a list: ", ", " or ", ", Anna's is ".
+_LISTED = re.compile(
+    rf"[\"'`]?(?:[,;]? (?:{alternatives('secret_and')})|[,;]) (?:(?:{alternatives('secret_whose')}) )?"
 )
+_SURE_TOLD = re.compile(r"(?:set|changed|rotated|updated|reset|auf) ?(?:to)?[: ]{0,2}$|lautet|heißt|: ?$")
+_STANDS_FOR = re.compile(rf"{alternatives('secret_stands_for')}|(?:{alternatives('secret_prose')})\)*[.,;!?]*$")
 _QUOTE = re.compile(r"(?:[nbruf]{1,2}(?=[\"']))?\\?(?P<mark>[\"'`])")
 _CLOSED = {mark: re.compile(rf"\\?{mark}(?=[\s,;:)\]}}>&|.\\?!#/\0]|$)") for mark in "\"'`"}
 _NOT_QUOTED = re.compile(r"[\n\0]")
 _BARE = re.compile(rf"[^\s\0]{{1,{_VALUE_MAX}}}")
-# Where a bare value ends: the next parameter, the next item that has a name, a tag, a script without spaces.
-_NEXT = re.compile(
-    r"[&;](?=[\w.-]{1,40}=|$)|,(?=[\"']?[\w.-]{1,40}[\"']?[:=])|<(?=[/a-z])|[\"'`](?=[,;)\]}>]|$)|\|$"
-    r"|(?<=[!-~])[\u0e00-\u0e7f\u3000-\u9fff\uac00-\ud7af\uff00-\uffef]"
-)
+_NEXT = re.compile(alternatives("secret_next"))
 _DIGIT = re.compile("[0-9]")
+_STRONG = re.compile(r"(?=\S*[a-z])(?=\S*[0-9])\S*?(?:[!#$%&*+=?^~]|@(?!\S*\.))\S*")  # a letter, a digit, a sign
 _USER_FIRST = re.compile(r"[\w.@+-]{1,40}(?: ?[/|,] ?|:(?! ))")
 _PLAIN_WORDS = re.compile(r"[\"'`]?(?P<words>[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){3,23})(?=[\"'`.]*\s*(?:\n|$))")
-_NUMBER = re.compile(
-    r"[0-9]{1,2}[:.][0-9]{2}|[0-9]{4}-[0-9]{2}-[0-9]{2}.*|[0-9]{1,2}[-/.][0-9]{1,2}[-/.][0-9]{2,4}"
-    r"|(?:[0-9]{1,3}|[0-9]+(?:[.,][0-9]+)+)(?:%|-?[a-z]{1,6})?"
-)
+_NUMBER = re.compile(alternatives("secret_number"))
 _COMMAND = re.compile(
     "|".join(
         rf"(?:{command})(?=[ \n])[^\n|;&\0]{{0,120}}?(?<=[ \n]){flag}[\"']?(?P<v{i}>(?![\"' -])[^\s\"'\0]{{3,200}})"
@@ -93,10 +76,9 @@ _COMMAND = re.compile(
     )
 )
 _COMMANDS = tuple(table("words")["command_stems"].split())
-
-
 # Behind an ordinary word, the rest of a sentence; "swordfish for the router" is none.
-_SENTENCE = re.compile(r" (?!(?:for|and|or|on|at|until|since) )[^\W\d_]+(?: |[.,!]|$)")
+_SENTENCE = re.compile(rf" (?!(?:{alternatives('secret_rest')})(?![^\W_]))[^\W\d_]+(?: |[.,!]|$)")
+_YEAR = re.compile("(?:19|20)[0-9]{2}" + _SENTENCE.pattern)
 
 
 @functools.cache
@@ -129,6 +111,11 @@ class _Value(NamedTuple):
         return self.code and len(self.written) >= 16 and len(SWITCH.findall(self.written[:64])) >= 3
 
     @property
+    def shape(self) -> object:
+        """Of a number, how many digits it has; of others, whether letters, digits and signs are in it."""
+        return len(self.written) if self.written.isdigit() else {(c.isalpha(), c.isdigit()) for c in self.written}
+
+    @property
     def alone(self) -> bool:
         """Whether nothing else stands in the rest of its line."""
         rest = self.text[self.end : self.end + 4].lstrip("\"'`*_ .,!;")
@@ -143,7 +130,7 @@ def named(plain: Plain) -> Iterator[tuple[int, int]]:
             start, end = match.span(match.lastgroup or 0)
             if not _STANDS_FOR.match(low, start, end):
                 yield start, end
-    read = 0
+    read = listed = 0
     for match in itertools.chain.from_iterable(_NAME.finditer(low, *window) for window in _windows(low)):
         kind, start = match.lastgroup or "", match.start()
         if kind == "weak" and start < read:
@@ -153,11 +140,24 @@ def named(plain: Plain) -> Iterator[tuple[int, int]]:
             if said.code and not _stands_for(low, said):
                 yield said.start, said.end
         link = _LINK.match(low, match.end())
-        value = _value(text, low, kind, link.end()) if link else None
+        value = _value(text, low, kind, link) if link else None
         if link and value and not _stands_for(low, value):
             read = value.end
             if _fits(low, start, kind, link, value):
                 yield value.start, value.end
+                for further in _further(text, low, value) if start >= listed else ():  # no list is read twice
+                    listed = further.end
+                    yield further.start, listed
+
+
+def _further(text: str, low: str, value: _Value) -> Iterator[_Value]:
+    """Yield the values of a list behind its first one, as long as they are codes of the same shape."""
+    at, shape = value.end, value.shape
+    while (link := _LISTED.match(low, at)) and (found := _read(text, low, link.end())):
+        if not found.code or found.shape != shape or _YEAR.match(low, found.start):
+            return
+        yield found
+        at = found.end
 
 
 def _stands_for(low: str, value: _Value) -> bool:
@@ -183,12 +183,15 @@ def _windows(low: str) -> Iterator[tuple[int, int]]:
     yield begin, min(end, len(low))
 
 
-def _value(text: str, low: str, kind: str, at: int) -> _Value | None:
-    """Read what stands behind a connector: words of a phrase, what follows a user's name, a value."""
+def _value(text: str, low: str, kind: str, link: re.Match[str]) -> _Value | None:
+    """Read what stands behind a connector: words of a phrase, what follows a user's name or "it's still", a value."""
+    at = link.end()
     if kind == "phrase" and (words := _PLAIN_WORDS.match(low, at)):
         first = words.start("words")
         if not _STANDS_FOR.match(low, first, low.find(" ", first)):
             return _Value(text, *words.span("words"), quoted=False)
+    if (link["assigned"] or link["loose"] or link["told"]) and (fillers := _FILLERS.match(low, at)):
+        at = fillers.end()
     if kind == "pair" and (user := _USER_FIRST.match(low, at)):
         at = user.end()
     return _read(text, low, at)
@@ -215,9 +218,11 @@ def _fits(low: str, start: int, kind: str, link: re.Match[str], value: _Value) -
         digits = sum(c.isdigit() for c in value.written)
         if low.startswith("cv", start):
             return 3 <= digits == len(value.written)
-        return value.code and " " not in value.written and (digits >= 4 or len(value.written) >= 6)
+        coded = value.code and not (how == "beside" and _YEAR.match(low, value.start))
+        return coded and " " not in value.written and (digits >= 4 or len(value.written) >= 6)
     if kind == "pair":
-        return bool(link["assigned"]) and value.code and "(" not in link.group()
+        strong = link["told"] and len(value.written) >= 6 and _STRONG.fullmatch(low, value.start, value.end)
+        return bool(strong or (link["assigned"] and value.code and "(" not in link.group()))
     if link["gap1"] or link["gap2"]:
         return kind != "phrase" and value.code and not value.written.isdigit() and not low.startswith("token", start)
     if link["assigned"] or link["given"]:
@@ -228,8 +233,10 @@ def _fits(low: str, start: int, kind: str, link: re.Match[str], value: _Value) -
         return low[value.start] != "-"
     if value.quoted:
         return len(value.written) >= 4 and " " not in value.written
-    word = bool(link["told"]) and _SURE_TOLD.search(low, link.start(), link.end()) is not None
-    return value.code or (word and value.alone and len(value.written) > 4 and value.written.isalpha())
+    rare = _SENTENCE.match(low, value.end) is None and value.written.lower() not in _ordinary()
+    sure: object = _SURE_TOLD.search(low, link.start(), link.end()) and (value.alone or rare)
+    sure = sure or (rare and link["told"] == " to" and _SET_BEFORE.search(low, max(0, start - 64), start))
+    return value.code or bool(link["told"] and sure and len(value.written) > 4 and value.written.isalpha())
 
 
 def _read(text: str, low: str, at: int) -> _Value | None:

@@ -38,12 +38,31 @@ PROSE = [
     "the password is the name of the dog", "your token is important", "Password: must contain a digit",
     "Das Passwort ist falsch", "hasło jest za krótkie", "мой пароль не подходит",
     "the PIN has been changed by the bank",
+    "Pin 2023 release notes", "password manager is 1Password7", "the password is set to expire on Monday",
+    "the password was set to be changed", "the key is set to private", "I set the password to protect it",
+    "Das Passwort wurde auf Wunsch geändert", "the pass is at 2500m", "password: it's required",
     "the password has been set to expire in 30 days", "mkdir -p src/main", "ssh -p 2222 host", "key: value",
     "Cookie: chocolate chip, 12 pieces", "session_timeout: 3600", "password: ${DB_PASSWORD}", "code: 404",
     "identified by its number", "The key to success is 3 things", "Flask-Login: 0.6.2",
     "API Key: Make sure to replace it",
     "RFC 2616 and RFC 9110", "VAT 20 percent on 1200", "x² + y² = 25", "12\n34\n56", "route\n@app.route('/x')",
     "token = token.copy()\nresult['pos1']", "2019\n2020\n2021", "since 1970-01-01", "1234\n5678\n9012\n3456",
+]  # fmt: skip
+FILLED = [
+    "password: it's still {}", "Password: it is {}", "Password: is now {}", "password is currently = {}",
+    "Passwort: es ist noch {}", "mot de passe : c'est toujours {}", "contraseña: ahora es {}", "the pass is {}",
+]  # fmt: skip
+WORDS = [
+    "The password was set to {}", "The password is set to {}", "The password got set to {}", "password set to {}",
+    "the password has been set to {} and it works", "I set the password to {}", "We changed Bob's wifi password to {}.",
+    "Passwort wurde auf {} gesetzt", "Das Passwort lautet {} und gilt ab Montag",
+]  # fmt: skip
+LISTS = [
+    ("Passwords: {}, {}", "BlueHeron42", "PineCone77"), ("password is {} or {}", "BlueHeron42", "PineCone77"),
+    ("Passwörter: {}, {} und {}", "BlueHeron42", "PineCone77", "GreyOwl55"), ("PINs: {} and {}", "4711", "9931"),
+    ("my PIN is {}, Anna's is {}", "4711", "9931"), ("the PINs are {}, {}, and {}", "4711", "9931", "8820"),
+    ("password='{}', '{}'", "abc123", "def456"), ("password is {}, order AB1234 shipped", "BlueHeron42"),
+    ("my PIN is {}, 2019 was better", "4711"), ("the PIN is {} and the year is 2019", "4711"),
 ]  # fmt: skip
 BROKEN = [
     ("card 4111 11{}11 1111 1111", "[card-1]"), ("card 41111111{}11111111 x", "[card-1]"),
@@ -83,6 +102,23 @@ ISSUED = [
 @each_row("text", NAMED)
 def test_what_a_word_names_is_hidden(text: str) -> None:
     assert CODE not in redact(text.replace("{}", CODE))[0]
+
+
+@each_row("text", FILLED)
+def test_words_before_a_value_are_passed_over(text: str) -> None:
+    assert redact(text.replace("{}", CODE))[0] == text.replace("{}", "[secret-1]")
+
+
+@each_row("text", WORDS)
+def test_a_word_that_a_password_was_set_to_is_hidden(text: str) -> None:
+    assert redact(text.replace("{}", "swordfish"))[0] == text.replace("{}", "[secret-1]")
+
+
+@each_row("row", [(row,) for row in LISTS])
+def test_the_further_values_of_a_list_are_hidden(row: tuple[tuple[str, ...]]) -> None:
+    text, *values = row[0]
+    wanted = text.format(*(f"[secret-{i}]" for i in range(1, len(values) + 1)))
+    assert redact(text.format(*values)) == (wanted, len(values))
 
 
 @each_row("text", LONG_NAMED)
