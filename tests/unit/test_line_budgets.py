@@ -14,7 +14,7 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 3_100,
+    "adapters": 3_150,
     "arms": 1_770,
     "config": 2_060,
     "console": 3_340,
@@ -40,12 +40,12 @@ BUDGET = {
     "resilience": 1_400,
     "rewriting": 540,
     "serving": 4_170,
-    "store": 12_360,
+    "store": 12_340,
     "text": 1_260,
     "types": 2_710,
     TOP: 2_400,
 }
-LINES = 78_250  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 78_300  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 369
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
