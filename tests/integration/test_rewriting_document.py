@@ -35,7 +35,7 @@ def test_the_numbers_are_the_defaults() -> None:
     assert f"at most {contract.EMPTY_MAX:.0%}".replace("%", " %") in PAGE
     assert f"from {contract.CALLS_MIN} calls on" in PAGE and settings.cache_s == 180
     assert f"score is under {contract.UNSURE_BELOW:g}".replace("0.", ".") in PAGE
-    assert f"and {WEIGHT:g} of its best".replace("0.", ".") in PAGE and f"(up to {FAR:g})" in PAGE
+    assert f"at {WEIGHT:g} of the weight".replace("0.", ".") in PAGE and f"(up to {FAR:g})" in PAGE
     assert all(f"`{name}`" in PAGE for name in (BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE))
 
 
