@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from langchain_core.documents import Document
 from langchain_core.indexing import InMemoryRecordManager, index
-from langchain_text_splitters import RecursiveCharacterTextSplitter
 from llama_index.core import Document as LlamaDocument
 from llama_index.core import MockEmbedding, StorageContext, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
@@ -29,7 +28,12 @@ def split(port: str, *others: tuple[str, str]) -> list[Document]:
     """Split one source of two paragraphs, and others, into a chunk for each paragraph."""
     sources = [Document(f"{port}\n\n{COAST}", metadata={"source": "ferry.md"})]
     sources += [Document(text, metadata={"source": name}) for name, text in others]
-    return RecursiveCharacterTextSplitter(chunk_size=40, chunk_overlap=0, add_start_index=True).split_documents(sources)
+    chunks = []  # by paragraph, as a splitter of LangChain with `add_start_index` makes them
+    for source in sources:
+        for paragraph in source.page_content.split("\n\n"):
+            at = {**source.metadata, "start_index": source.page_content.index(paragraph)}
+            chunks.append(Document(paragraph, metadata=at))
+    return chunks
 
 
 def texts(store: MemoryStore, scope: Scope = U1) -> set[str]:
