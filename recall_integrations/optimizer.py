@@ -28,7 +28,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.arms.registry import ArmSpec
     from recall_integrations.config import RecallConfig
-    from recall_integrations.conversations.remembering import Conversations, Told
+    from recall_integrations.conversations.remembering import Conversations
     from recall_integrations.judging.feedback import Judging
     from recall_integrations.learning.learner import Learner
     from recall_integrations.learning.learner import Step as LearningStep
@@ -357,80 +357,36 @@ class QueryOptimizer:
             InvalidArgument: the optimizer has no LLM.
             InvalidMemory, InvalidScope: nothing was stored.
         """
-        remembering, given = self._told(turns, scope, thread, privacy, time_budget_ms, again=again)
-        return remembering.read(given)
+        return self._remembering().remember(
+            turns, scope=scope, thread=thread, privacy=privacy, time_budget_ms=time_budget_ms, again=again
+        )
 
-    async def aremember_conversation(
-        self,
-        turns: Iterable[Memory | str | Message],
-        *,
-        scope: ScopeLike | None = None,
-        thread: str | None = None,
-        privacy: str = "allow",
-        time_budget_ms: float | None = None,
-        again: bool = False,
-    ) -> Conversation:
+    async def aremember_conversation(self, turns: Iterable[Memory | str | Message], **options: Any) -> Conversation:
         """Remember a conversation without blocking the event loop: as `remember_conversation`, in a thread."""
-        return await asyncio.to_thread(
-            self.remember_conversation, turns, scope=scope, thread=thread, privacy=privacy,
-            time_budget_ms=time_budget_ms, again=again,
-        )  # fmt: skip
+        return await asyncio.to_thread(self.remember_conversation, turns, **options)
 
-    def remember_in_background(
-        self,
-        turns: Iterable[Memory | str | Message],
-        *,
-        scope: ScopeLike | None = None,
-        thread: str | None = None,
-        privacy: str = "allow",
-        time_budget_ms: float | None = None,
-        again: bool = False,
-    ) -> Future[Conversation]:
+    def remember_in_background(self, turns: Iterable[Memory | str | Message], **options: Any) -> Future[Conversation]:
         """Store the turns, and return: one thread reads conversations in the order in which they came.
 
-        The turns are durable when this returns. The handle's `result()` is that of `remember_conversation`; while 100
-        conversations wait, a further one is stored and not read, and its result says so. `flush` waits for all of them.
+        The turns are durable when this returns. The handle's `result()` is that of `remember_conversation`, with the
+        same options. While 100 conversations wait, a further one is stored and not read, and its result says so.
+        `flush` waits for all of them.
         """
-        remembering, given = self._told(turns, scope, thread, privacy, time_budget_ms, again=again)
-        return remembering.later(given)
-
-    def _told(
-        self,
-        turns: Iterable[Any],
-        scope: ScopeLike | None,
-        thread: str | None,
-        privacy: str,
-        time_budget_ms: float | None,
-        *,
-        again: bool,
-    ) -> tuple[Conversations, Told]:
-        from recall_integrations.privacy.door import Door
-        from recall_integrations.resilience.deadline import checked_ms
-        from recall_integrations.types import checked_scope
-
-        self._living()
-        remembering, where = self._remembering(), checked_scope(scope)
-        door = Door(privacy, self.config_of(where).privacy.compiled)
-        deadline = Deadline.after(None if time_budget_ms is None else checked_ms(time_budget_ms))
-        told = remembering.begin(
-            turns, where, self.store.new_id() if thread is None else thread, door, deadline, again=again
-        )
-        return remembering, told
+        return self._remembering().later(turns, **options)
 
     def _remembering(self) -> Conversations:
-        from recall_integrations.conversations.remembering import STAGE, TIMEOUT_MS, Conversations
+        from recall_integrations.conversations.remembering import Conversations
 
-        sources = self._paths.sources
-        if sources.llm is None:
-            raise InvalidArgument(
-                "This optimizer has no language model. Make it with one: QueryOptimizer(store, llm=...). Without one, "
-                "store.remember_many(turns, thread=...) stores the turns."
-            )
+        self._living()
         with self._changing:
             if self._conversations is None:
-                guard = sources.guards.of(STAGE, who=sources.llm.__name__, limit_ms=TIMEOUT_MS)
+                sources = self._paths.sources
                 self._conversations = Conversations(
-                    self.store, sources.llm, guard, lambda: self.varied(config=self.config, outside=False).recall
+                    self.store,
+                    sources.llm,
+                    sources.guards,
+                    recall=lambda: self.varied(config=self.config, outside=False).recall,
+                    patterns=lambda scope: self.config_of(scope).privacy.compiled,
                 )
             return self._conversations
 

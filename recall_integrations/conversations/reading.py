@@ -27,7 +27,7 @@ from recall_integrations.records import record
 from recall_integrations.rewriting.phrasings import without_thinking
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, MemoryType
-from recall_integrations.types.conversations import CONTRADICTION, NEW, REPEAT, UPDATE
+from recall_integrations.types.conversations import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE
 from recall_integrations.types.numbers import is_whole
 from recall_integrations.types.roles import Role
 
@@ -43,7 +43,7 @@ _NOTHING = regex(r"\[\s*\]")
 _SPEAKER = frozenset({"", "me", "i", "myself", "speaker", "the speaker"})
 _TYPES = frozenset({"fact", "preference", "event", "skill", "observation", "summary"})
 _WORDS_FOR: Mapping[str, str] = {
-    "": NEW, "new": NEW, "add": NEW, "repeat": REPEAT, "same": REPEAT, "duplicate": REPEAT, "none": REPEAT,
+    "new": NEW, "add": NEW, "repeat": REPEAT, "same": REPEAT, "duplicate": REPEAT, "none": REPEAT,
     "update": UPDATE, "updates": UPDATE, "contradiction": CONTRADICTION, "contradicts": CONTRADICTION,
 }  # fmt: skip
 
@@ -120,79 +120,67 @@ def objects_in(answer: str) -> list[Mapping[str, Any]] | None:
 
 @record(frozen=True, slots=True, kw_only=True)
 class Claim:
-    """A memory that the LLM read, as far as it is believed."""
+    """A memory that the LLM read, as far as it is believed; without `memory` it is refused."""
 
-    memory: Memory
-    decision: str
-    turns: tuple[Shown, ...]
+    text: str
+    decision: str = REFUSED
+    memory: Memory | None = None
+    turns: tuple[Shown, ...] = ()
     old: Shown | None = None
     grounded: float = 0.0
     why: str = ""
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Refused:
-    """A part of an answer that is not believed."""
-
-    text: str
-    why: str
-
-
 def claims_in(
     objects: Sequence[Mapping[str, Any]], turns: Sequence[Shown], old: Sequence[Shown], ignored: Counter[str]
-) -> list[Claim | Refused]:
+) -> list[Claim]:
     """Check the objects of an answer, each by itself and against those before it."""
-    found: list[Claim | Refused] = []
-    seen: set[str] = set()
+    found: dict[str, Claim] = {}
     for one in objects[: EACH_MAX * len(turns)]:
         text = one.get("text")
         text = " ".join(text.split()) if isinstance(text, str) else ""
-        key = plain(text)
-        claim = Refused(text=text[:TEXT_CHARS_MAX], why="twice") if key in seen else _checked(one, text, turns, old, ignored)
-        seen.add(key)
-        found.append(claim)
-        if isinstance(claim, Refused):
-            ignored[claim.why] += 1
-    if (more := len(objects) - len(found)) > 0:
-        ignored["too many"] += more
-    return found
+        if plain(text) in found:
+            ignored["twice"] += 1
+            continue
+        claim = _checked(one, text, turns, old, ignored)
+        if isinstance(claim, str):
+            ignored[claim] += 1
+            claim = Claim(text=text[:TEXT_CHARS_MAX], why=claim)
+        found[plain(text)] = claim
+    ignored["too many"] += max(len(objects) - EACH_MAX * len(turns), 0)
+    return list(found.values())
 
 
 def _checked(
     one: Mapping[str, Any], text: str, turns: Sequence[Shown], old: Sequence[Shown], ignored: Counter[str]
-) -> Claim | Refused:
-    def refused(why: str) -> Refused:
-        return Refused(text=text[:TEXT_CHARS_MAX], why=why)
-
+) -> Claim | str:
+    """Return what is believed of an object, or why nothing is."""
     if not text or len(text) > TEXT_CHARS_MAX:
-        return refused("text")
+        return "text"
     if _HIDDEN.search(text):
-        return refused("redacted")
-    given = one.get("turns", one.get("turn"))
+        return "redacted"
+    given, said = one.get("turns", one.get("turn")), one.get("is") or NEW
     cited = [_numbered(n, turns) for n in (given if isinstance(given, list) else [given])]
     own = tuple(dict.fromkeys(turn for turn in cited if turn is not None))
     if not own:
-        return refused("turns")
-    decision = one.get("is")
-    decision = _WORDS_FOR.get(decision.casefold().strip() if isinstance(decision, str) else "" if decision is None else "?")
+        return "turns"
+    decision = _WORDS_FOR.get(said.casefold().strip()) if isinstance(said, str) else None
     if decision is None:
-        return refused("is")
+        return "is"
     named = _numbered(one.get("old"), old)
     same = next((each for each in old if plain(each.memory.text) == plain(text)), None)
     if same is not None:
         decision, named = REPEAT, same
     grounded = _grounded(text, own, named if decision in (UPDATE, CONTRADICTION) else None)
     if grounded < GROUNDED_MIN:
-        return refused("not in the turns")
+        return "not in the turns"
     made = _memory(one, text, own, ignored)
-    if isinstance(made, str):
-        return refused(made)
-    why = ""
-    if decision != NEW:
-        why = _unlike(decision, named, own, made, grounded)
+    if made is None:
+        return "text"
+    why = "" if decision == NEW else _unlike(decision, named, own, made, grounded)
     if why or decision == NEW:
         decision, named = NEW, None
-    return Claim(memory=made, decision=decision, turns=own, old=named, grounded=grounded, why=why)
+    return Claim(text=text, decision=decision, memory=made, turns=own, old=named, grounded=grounded, why=why)
 
 
 def _unlike(decision: str, old: Shown | None, own: Sequence[Shown], made: Memory, grounded: float) -> str:
@@ -215,7 +203,7 @@ def _numbered(n: object, listed: Sequence[Shown]) -> Shown | None:
 
 
 def _grounded(text: str, own: Sequence[Shown], old: Shown | None) -> float:
-    """Return the share of a text's words that its turns hold; 0 if only the speaker's name or an old memory has them."""
+    """Return the share of a text's words that its turns hold; 0 if only the speaker's name or an old memory has any."""
     words = set(stems(text))
     said = set(stems(" ".join(turn.text for turn in own)))
     if not words or words.isdisjoint(said):
@@ -224,8 +212,8 @@ def _grounded(text: str, own: Sequence[Shown], old: Shown | None) -> float:
     return len(words & (said | set(stems(f"{names} {'' if old is None else old.text}")))) / len(words)
 
 
-def _memory(one: Mapping[str, Any], text: str, own: Sequence[Shown], ignored: Counter[str]) -> Memory | str:
-    """Make the memory of a claim; fields that cannot be used are left out and counted."""
+def _memory(one: Mapping[str, Any], text: str, own: Sequence[Shown], ignored: Counter[str]) -> Memory | None:
+    """Make the memory of a claim, `None` for a text that no store holds; count fields that cannot be used."""
     kind, given = one.get("type"), one.get("at")
     if not isinstance(kind, str) or kind.casefold().strip() not in _TYPES:
         ignored["type"] += kind is not None
@@ -252,8 +240,8 @@ def _memory(one: Mapping[str, Any], text: str, own: Sequence[Shown], ignored: Co
             event_at=last.memory.event_at if at is None else at, entities=entities,
             refs=[turn.id for turn in own],
         )  # fmt: skip
-    except InvalidMemory:  # a character that no store holds
-        return "text"
+    except InvalidMemory:
+        return None
 
 
 def _entities(given: object, own: Sequence[Shown], ignored: Counter[str]) -> list[str]:

@@ -15,20 +15,20 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
-from typing import Any, Protocol
+from typing import Any
 
 from recall_integrations.conversations.reading import Claim, Shown, claims_in, objects_in, prompt_for, shown
-from recall_integrations.errors import RecallError, StoreClosed
+from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
 from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
-from recall_integrations.privacy.door import Door
+from recall_integrations.privacy.door import Door, Own
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
-from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.deadline import Deadline, checked_ms
 from recall_integrations.resilience.failures import failures, serving
-from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guard
+from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope
-from recall_integrations.types.conversations import NEW, REFUSED, REPEAT, Conversation, Extracted
+from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
+from recall_integrations.types.conversations import NEW, REPEAT, Conversation, Extracted
 from recall_integrations.types.result import Degradation
 from recall_integrations.types.roles import Role
 
@@ -42,10 +42,7 @@ WAITING_MAX = 100  # conversations that wait to be read in the background
 PRIVACY, CLOSED = "skip.privacy", "skip.closed"
 
 
-class Asked(Protocol):
-    """A recall without an LLM and a reranker."""
-
-    def __call__(self, query: str, **arguments: Any) -> RecallResult: ...
+Recall = Callable[..., RecallResult]
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -64,42 +61,66 @@ class Conversations:
     """Remembers conversations with one LLM. Threads share it."""
 
     def __init__(
-        self, store: MemoryStore, llm: Callable[[str], str], guard: Guard, recall: Callable[[], Asked]
+        self,
+        store: MemoryStore,
+        llm: Callable[[str], str] | None,
+        guards: Guards,
+        recall: Callable[[], Recall],  # gives recalls without LLM and reranker
+        patterns: Callable[[Scope], Own],
     ) -> None:
-        self._store, self._llm, self._guard, self._recall = store, llm, guard, recall
+        if llm is None:
+            raise InvalidArgument(
+                "This optimizer has no language model. Make it with one: QueryOptimizer(store, llm=...). Without one, "
+                "store.remember_many(turns, thread=...) stores the turns."
+            )
+        self._store, self._llm, self._recall, self._patterns = store, llm, recall, patterns
+        self._guard = guards.of(STAGE, who=llm.__name__, limit_ms=TIMEOUT_MS)
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Told, Future[Conversation]]] = deque()
         self._working: threading.Thread | None = None
         self._closed = False
 
+    def remember(self, turns: Iterable[Any], **options: Any) -> Conversation:
+        """Remember a conversation: see `QueryOptimizer.remember_conversation`."""
+        return self._read_all(self._begun(turns, **options))
+
     # -- the turns ---------------------------------------------------------------------------------------------------
 
-    def begin(
-        self, turns: Iterable[Any], scope: Scope, thread: str, door: Door, deadline: Deadline, *, again: bool
+    def _begun(
+        self,
+        turns: Iterable[Any],
+        *,
+        scope: ScopeLike | None = None,
+        thread: str | None = None,
+        privacy: str = "allow",
+        time_budget_ms: float | None = None,
+        again: bool = False,
     ) -> Told:
         """Store the turns, and choose those to be read: the ones that were not there, or all of them (`again`)."""
-        known = self._store.scope_id(scope)
-        last = -1 if known is None else self._store.view(known).seq
-        ids = self._store.remember_many(turns, scope=scope, thread=thread)
-        nums = self._store.numbers(scope, ids)
-        scope_id = self._store.scope_id(scope)
-        found = {} if scope_id is None else self._store.fetch(scope_id, sorted(nums.values()))
-        every = [found[nums[one]] for one in ids if nums.get(one) in found]
-        fresh = [memory for memory in every if again or nums[memory.id or ""] > last]
-        first = every.index(fresh[0]) if fresh else len(every)
-        said = [memory for memory in fresh if memory.role not in (Role.SYSTEM, Role.TOOL)]
+        store, where = self._store, checked_scope(scope)
+        door = Door(privacy, self._patterns(where))
+        deadline = Deadline.after(None if time_budget_ms is None else checked_ms(time_budget_ms))
+        thread = store.new_id() if thread is None else thread
+        known = store.scope_id(where)
+        last = -1 if known is None else store.view(known).seq
+        ids = store.remember_many(turns, scope=where, thread=thread)
+        nums, scope_id = store.numbers(where, ids), store.scope_id(where)
+        found = {} if scope_id is None else store.fetch(scope_id, sorted(nums.values()))
+        every = [(nums[one], found[nums[one]]) for one in ids if nums.get(one) in found]
+        fresh = [place for place, (num, _) in enumerate(every) if again or num > last]
+        memories = [memory for _, memory in every]
         return Told(
-            scope=scope,
+            scope=where,
             result=Conversation(thread=thread, turns=tuple(ids), skipped=tuple(ids.skipped)),
-            turns=tuple(said),
-            before=tuple(every[max(first - BEFORE, 0) : first]),
+            turns=tuple(memories[i] for i in fresh if memories[i].role not in (Role.SYSTEM, Role.TOOL)),
+            before=tuple(memories[max(fresh[0] - BEFORE, 0) : fresh[0]]) if fresh else (),
             door=door,
             deadline=deadline,
         )
 
     # -- what the LLM reads in them ----------------------------------------------------------------------------------
 
-    def read(self, given: Told) -> Conversation:
+    def _read_all(self, given: Told) -> Conversation:
         """Read the turns, batch by batch. Never raises for what the LLM does."""
         result, turns, door = given.result, given.turns, given.door
         if door.blocked and turns:
@@ -111,9 +132,7 @@ class Conversations:
                 before = [*before, *batch][-BEFORE:]
         return result
 
-    def _read(
-        self, given: Told, result: Conversation, batch: Sequence[Shown], before: Sequence[Shown]
-    ) -> Conversation:
+    def _read(self, given: Told, result: Conversation, batch: Sequence[Shown], before: Sequence[Shown]) -> Conversation:
         """Add to a result what the LLM reads in some turns."""
         usage: Counter[str] = Counter(result.usage)
         try:
@@ -131,13 +150,8 @@ class Conversations:
             why = given.door.detail(answer.detail)
             return _unread(result, [one.memory for one in batch], answer.code, why)
         ignored = Counter(result.ignored)
-        claims = claims_in(objects, batch, old, ignored)
-        items = self._store_claims(given, [one for one in claims if isinstance(one, Claim)])
-        all_of_them = [
-            items.pop(0) if isinstance(one, Claim) else Extracted(decision=REFUSED, text=one.text, why=one.why)
-            for one in claims
-        ]
-        return replace(result, items=(*result.items, *all_of_them), ignored={k: n for k, n in ignored.items() if n})
+        items = self._store_claims(given, claims_in(objects, batch, old, ignored))
+        return replace(result, items=(*result.items, *items), ignored={k: n for k, n in ignored.items() if n})
 
     def _ask(self, prompt: str, deadline: Deadline) -> Answer[str]:
         begun = self._guard.begin(deadline, self._llm, prompt, paced=False)
@@ -177,39 +191,38 @@ class Conversations:
             if claim.decision == REPEAT and claim.old is not None:
                 refs.setdefault(claim.old.id, []).extend(turn.id for turn in claim.turns)
         there = self._store.add_refs(refs, given.scope)
-        repeated = [c.decision == REPEAT and c.old is not None and c.old.id in there for c in claims]
-        memories = [self._memory(given, c) for c, known in zip(claims, repeated, strict=True) if not known]
-        ids = self._store.remember_many(memories, scope=given.scope) if memories else []
+        claims = [
+            replace(one, decision=NEW, old=None, why="old memory is gone")
+            if one.decision == REPEAT and one.old is not None and one.old.id not in there
+            else one
+            for one in claims
+        ]
+        fresh = [self._memory(given, one) for one in claims if one.memory is not None and one.decision != REPEAT]
+        ids = iter(self._store.remember_many(fresh, scope=given.scope))
         found = []
-        for claim, known in zip(claims, repeated, strict=True):
-            old = None if claim.old is None else claim.old.id
-            gone = claim.decision == REPEAT and not known
-            item = Extracted(
-                decision=NEW if gone else claim.decision,
-                text=claim.memory.text,
-                id=old if known else ids.pop(0),
-                evidence=tuple(turn.id for turn in claim.turns),
-                old=None if gone else old,
-                grounded=round(claim.grounded, 2),
-                why="old memory is gone" if gone else claim.why,
-            )
-            found.append(item)
+        for one in claims:
+            old = None if one.old is None else one.old.id
+            stored = None if one.memory is None else old if one.decision == REPEAT else next(ids)
+            evidence = tuple(turn.id for turn in one.turns)
+            found.append(
+                Extracted(
+                    decision=one.decision, text=one.text, id=stored, evidence=evidence, old=old,
+                    grounded=round(one.grounded, 2), why=one.why,
+                )
+            )  # fmt: skip
         return found
 
     @staticmethod
     def _memory(given: Told, claim: Claim) -> Memory:
+        assert claim.memory is not None
         kept: dict[str, Any] = {CONVERSATION: given.result.thread, DECISION: claim.decision}
-        if claim.decision == REPEAT:
-            kept[DECISION] = NEW
-        elif claim.old is not None:
-            kept[TAKES_PLACE] = [claim.old.id]
-        return replace(claim.memory, metadata=kept)
+        return replace(claim.memory, metadata=kept if claim.old is None else {**kept, TAKES_PLACE: [claim.old.id]})
 
     # -- in the background -------------------------------------------------------------------------------------------
 
-    def later(self, given: Told) -> Future[Conversation]:
-        """Read the turns in the background."""
-        future: Future[Conversation] = Future()
+    def later(self, turns: Iterable[Any], **options: Any) -> Future[Conversation]:
+        """Store the turns, and read them in the background: see `QueryOptimizer.remember_in_background`."""
+        given, future = self._begun(turns, **options), Future[Conversation]()
         with self._changed:
             full = len(self._waiting) >= WAITING_MAX
             if not full and not self._closed:
@@ -233,7 +246,7 @@ class Conversations:
             if not future.set_running_or_notify_cancel():
                 continue
             try:
-                result = self.read(given)
+                result = self._read_all(given)
             except failures() as e:
                 logger.warning("A conversation was stored and not read: %s", told(e))
                 future.set_exception(e)
@@ -256,7 +269,7 @@ class Conversations:
             return self._changed.wait_for(lambda: self._working is None, timeout)
 
     def close(self, timeout: float) -> None:
-        """Let the conversation under way end, for so many seconds; those that wait are left, and their handles say so."""
+        """Let the conversation under way end, for so many seconds; those that wait are left, as their handles say."""
         with self._changed:
             self._closed = True
             left = list(self._waiting)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from sqlalchemy import and_, select, update
+from sqlalchemy import and_, func, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
@@ -60,13 +60,11 @@ def _followed(every: Sequence[Change], start: str, near: str, far: str) -> list[
 def _declared(parts: StoreParts, scope_id: int) -> list[Change]:
     f, m = schema.facts.c, schema.memories.c
     of = and_(m.scope_id == f.scope_id, m.num == f.num)
-    query = select(f.subject, f.value, m.id, m.event_at, m.created_at).select_from(schema.facts.join(schema.memories, of))
+    query = select(f.subject, f.value, m.id, func.coalesce(m.event_at, m.created_at))
+    query = query.select_from(schema.facts.join(schema.memories, of))
     with parts.errors(), parts.engine.connect() as connection:
         rows = connection.execute(query.where(f.scope_id == scope_id, f.slot == REPLACES)).all()
-    return [
-        Change(older=row.subject, newer=row.id, why=row.value, at=from_micros(row.event_at or row.created_at))
-        for row in rows
-    ]
+    return [Change(older=older, newer=newer, why=why, at=from_micros(at)) for older, why, newer, at in rows]
 
 
 def _read(parts: StoreParts, scope: Scope) -> list[Change]:
