@@ -24,7 +24,7 @@ from recall_integrations.facts.said import name_key
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
-from recall_integrations.rewriting.phrasings import without_thinking
+from recall_integrations.rewriting.phrasings import instructs, without_thinking
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, MemoryType
 from recall_integrations.types.conversations import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE
@@ -159,6 +159,8 @@ def _checked(
         return "text"
     if _HIDDEN.search(text):
         return "redacted"
+    if instructs(text):
+        return "instruction"
     given, said = one.get("turns", one.get("turn")), one.get("is") or NEW
     cited = [_numbered(n, turns) for n in (given if isinstance(given, list) else [given])]
     own = tuple(dict.fromkeys(turn for turn in cited if turn is not None))
