@@ -227,7 +227,7 @@ class Conversations:
             full = len(self._waiting) >= WAITING_MAX
             if not full and not self._closed:
                 self._waiting.append((given, future))
-                if self._working is None:
+                if self._working is None or not self._working.is_alive():  # a forked child has none of the threads
                     self._working = threading.Thread(target=self._work, name="recall-conversations", daemon=True)
                     self._working.start()
                 return future

@@ -132,7 +132,7 @@ def heirs_first(
         last = next((one for one in reversed(chain) if one in there), row)
         if last == row:
             continue
-        overtaken[row] = Overtaken(by=last, surely=True)
+        overtaken[row] = Overtaken(by=chain[1] if chain[1] in there else last, surely=True)
         if (upper := order.index(row)) < (lower := order.index(last)):
             order.insert(upper, order.pop(lower))
     if order == rows:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime, timezone
 from typing import Any
 
 import pytest
@@ -38,8 +39,8 @@ class Llm:
         )
 
     def shown(self, kind: str) -> list[dict[str, Any]]:
-        lines = self.prompts[-1].partition("\n\n")[2].splitlines()
-        return [one for line in lines if line.startswith("{") for one in [json.loads(line)] if kind in one]
+        lines = [json.loads(line) for line in self.prompts[-1].splitlines() if line.startswith("{")]
+        return [one for one in lines if kind in one and "turns" not in one]  # the example has "turns"
 
 
 def said(text: str, day: str = "2026-03-01", **more: str) -> dict[str, Any]:
@@ -115,6 +116,39 @@ def test_memories_are_new_repeated_updated_or_contradicted(real: MemoryStore) ->
         hit.memory.id for hit in optimizer.recall("green tea", k=10, filters=Filters(current_only=True)).hits
     }
     assert real.history(str(tea)).replaced_by == ()
+
+
+def test_what_took_the_place_of_another_comes_first_where_now_is_asked(real: MemoryStore) -> None:
+    old, frozen, thawed = (
+        "Deployments on Friday are fine",
+        "The pipeline is frozen before weekends",
+        "Ship when you like",
+    )
+    real.remember(Memory(old, id="old", event_at=datetime(2026, 1, 5, tzinfo=timezone.utc)))
+    llm = Llm([claim(frozen, old=old, **{"is": "update"})], [claim(thawed, old=frozen, **{"is": "update"})])
+    optimizer = QueryOptimizer(real, llm=llm)
+    query, between = "are deployments on Friday fine?", datetime(2026, 4, 1, tzinfo=timezone.utc)
+    assert optimizer.recall(query).hits[0].memory.id == "old"
+    optimizer.remember_conversation([said(f"{frozen}, so no deployments on Friday", "2026-03-01")])
+    last = optimizer.remember_conversation([said(f"{thawed}, the pipeline is fast now", "2026-05-01")]).items[0].id
+    assert [one["text"] for one in llm.shown("old")] == [frozen]  # what was replaced is not shown again
+
+    read = {"conversation": {"$exists": True}}
+    chain = optimizer.recall(query, filters={"$or": [read, {"conversation": {"$exists": False}}]}, k=9).hits
+    places = {hit.memory.text: place for place, hit in enumerate(chain)}
+    assert places[thawed] < places[frozen] < len(chain) and places[thawed] < places[old]
+    superseded = {hit.memory.text: hit.superseded_by for hit in chain}
+    assert superseded[frozen] == last and superseded[old] is not None and superseded[thawed] is None
+    then = {hit.memory.text: hit.superseded_by for hit in optimizer.recall(query, k=9, as_of=between).hits}
+    assert then[old] is not None and then[frozen] is None
+    assert next(h for h in chain if h.memory.id == "old").reason.startswith("no longer so")
+    before = optimizer.recall("were deployments on Friday fine before?", k=9).hits
+    assert before[0].memory.id == "old"
+    assert real.history("old").replaced_by == real.history(str(last)).replaced
+    assert [change.newer for change in real.history("old").changes][-1] == last
+
+    real.remember(Memory("The office opens at nine", id="old", event_at=datetime(2026, 9, 1, tzinfo=timezone.utc)))
+    assert optimizer.recall("when does the office open?").hits[0].superseded_by is None  # another memory of this id
 
 
 GOOD = json.dumps(claim("I play chess"))
