@@ -39,6 +39,7 @@ GROUNDED_MIN, SURE_MIN = 0.25, 0.5  # share of the words that stand in the turns
 _BACK, _AHEAD = timedelta(days=366 * 130), timedelta(days=366 * 50)
 _ASKED = (resources.files("recall_integrations.conversations") / "prompt.txt").read_text(encoding="utf-8")
 _HIDDEN = regex(r"\[[a-z][a-z0-9_]*-\d+\]|\[withheld\]")
+_NUMBER = regex(r"\d(?:[.,' ]?\d)*")
 _NOTHING = regex(r"\[\s*\]")
 _SPEAKER = frozenset({"", "me", "i", "myself", "speaker", "the speaker"})
 _TYPES = frozenset({"fact", "preference", "event", "skill", "observation", "summary"})
@@ -135,18 +136,16 @@ def claims_in(
     objects: Sequence[Mapping[str, Any]], turns: Sequence[Shown], old: Sequence[Shown], ignored: Counter[str]
 ) -> list[Claim]:
     """Check the objects of an answer, each by itself and against those before it."""
-    found: dict[str, Claim] = {}
+    found: dict[tuple[str, str | None], Claim] = {}  # two people may say the same of themselves
     for one in objects[: EACH_MAX * len(turns)]:
         text = one.get("text")
         text = " ".join(text.split()) if isinstance(text, str) else ""
-        if plain(text) in found:
-            ignored["twice"] += 1
-            continue
         claim = _checked(one, text, turns, old, ignored)
         if isinstance(claim, str):
             ignored[claim] += 1
             claim = Claim(text=text[:TEXT_CHARS_MAX], why=claim)
-        found[plain(text)] = claim
+        first = found.setdefault((plain(text), None if claim.memory is None else claim.memory.actor), claim)
+        ignored["twice"] += first is not claim
     ignored["too many"] += max(len(objects) - EACH_MAX * len(turns), 0)
     return list(found.values())
 
@@ -170,15 +169,15 @@ def _checked(
     if decision is None:
         return "is"
     named = _numbered(one.get("old"), old)
-    same = next((each for each in old if plain(each.memory.text) == plain(text)), None)
-    if same is not None:
-        decision, named = REPEAT, same
     grounded = _grounded(text, own, named if decision in (UPDATE, CONTRADICTION) else None)
     if grounded < GROUNDED_MIN:
         return "not in the turns"
     made = _memory(one, text, own, ignored)
     if made is None:
         return "text"
+    for each in old:
+        if plain(each.memory.text) == plain(text) and each.memory.actor == made.actor:
+            decision, named = REPEAT, each
     why = "" if decision == NEW else _unlike(decision, named, own, made, grounded)
     if why or decision == NEW:
         decision, named = NEW, None
@@ -205,13 +204,22 @@ def _numbered(n: object, listed: Sequence[Shown]) -> Shown | None:
 
 
 def _grounded(text: str, own: Sequence[Shown], old: Shown | None) -> float:
-    """Return the share of a text's words that its turns hold; 0 if only the speaker's name or an old memory has any."""
-    words = set(stems(text))
-    said = set(stems(" ".join(turn.text for turn in own)))
-    if not words or words.isdisjoint(said):
+    """Return the share of a text's words that its turns hold.
+
+    0 if only the speaker's name or an old memory has any, or if a number in it is not theirs; years are taken for dates
+    in words.
+    """
+    words, turns = set(stems(text)), " ".join(turn.text for turn in own)
+    beside = " ".join([*(turn.by or "" for turn in own), "" if old is None else old.text])
+    said = set(stems(turns))
+    if words.isdisjoint(said) or not _numbers(text) <= _numbers(f"{turns} {beside}"):
         return 0.0
-    names = " ".join(turn.by or "" for turn in own)
-    return len(words & (said | set(stems(f"{names} {'' if old is None else old.text}")))) / len(words)
+    return len(words & (said | set(stems(beside)))) / len(words)
+
+
+def _numbers(text: str) -> set[str]:
+    found = ("".join(filter(str.isdigit, number)) for number in _NUMBER.findall(text))
+    return {digits for digits in found if len(digits) > 2 and not (len(digits) == 4 and digits[:2] in ("19", "20"))}
 
 
 def _memory(one: Mapping[str, Any], text: str, own: Sequence[Shown], ignored: Counter[str]) -> Memory | None:

@@ -40,8 +40,6 @@ BEFORE = 4  # earlier turns that come along
 RELATED, EACH = 16, 4  # old memories that the LLM sees, and of each turn
 WAITING_MAX = 100  # conversations that wait to be read in the background
 PRIVACY, CLOSED = "skip.privacy", "skip.closed"
-
-
 Recall = Callable[..., RecallResult]
 
 
@@ -141,7 +139,8 @@ class Conversations:
             raise
         except RecallError as e:  # then all is new
             old, result = [], _degraded(result, e.code.lower(), told(e))
-        answer = self._ask(prompt_for(batch, old, before), given.deadline)
+        begun = self._guard.begin(given.deadline, self._llm, prompt_for(batch, old, before), paced=False)
+        answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: objects_in(one) is None)
         usage["calls"] += answer.begun
         usage.update(getattr(answer.value, "usage", {}))
         objects = None if answer.value is None else objects_in(answer.value)
@@ -152,10 +151,6 @@ class Conversations:
         ignored = Counter(result.ignored)
         items = self._store_claims(given, claims_in(objects, batch, old, ignored))
         return replace(result, items=(*result.items, *items), ignored={k: n for k, n in ignored.items() if n})
-
-    def _ask(self, prompt: str, deadline: Deadline) -> Answer[str]:
-        begun = self._guard.begin(deadline, self._llm, prompt, paced=False)
-        return begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: objects_in(one) is None)
 
     def _related(self, given: Told, batch: Sequence[Shown]) -> list[Shown]:
         """Find old memories about the same: read in conversations, or stored by somebody; no turns, none replaced."""
@@ -227,7 +222,7 @@ class Conversations:
             full = len(self._waiting) >= WAITING_MAX
             if not full and not self._closed:
                 self._waiting.append((given, future))
-                if self._working is None or not self._working.is_alive():  # a forked child has none of the threads
+                if not (self._working and self._working.is_alive()):  # a forked child has none of the threads
                     self._working = threading.Thread(target=self._work, name="recall-conversations", daemon=True)
                     self._working.start()
                 return future
@@ -266,7 +261,7 @@ class Conversations:
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until all conversations are read; say whether they are."""
         with self._changed:
-            return self._changed.wait_for(lambda: self._working is None, timeout)
+            return self._changed.wait_for(lambda: not (self._working and self._working.is_alive()), timeout)
 
     def close(self, timeout: float) -> None:
         """Let the conversation under way end, for so many seconds; those that wait are left, as their handles say."""
