@@ -42,7 +42,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.types.request import RecallRequest, Step, Window
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
-CLOSE_S = 10.0
+CLOSE_S = 10.0  # that `close` waits for the conversation that is being read
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 
 
