@@ -13,6 +13,7 @@ import multiprocessing
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -27,17 +28,21 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.arms.registry import ArmSpec
     from recall_integrations.config import RecallConfig
+    from recall_integrations.conversations.remembering import Conversations
     from recall_integrations.judging.feedback import Judging
     from recall_integrations.learning.learner import Learner
     from recall_integrations.learning.learner import Step as LearningStep
     from recall_integrations.ranking.feature_sum import Ranker
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
-    from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
+    from recall_integrations.types import Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
+    from recall_integrations.types.conversations import Conversation
+    from recall_integrations.types.messages import Message
     from recall_integrations.types.observing import Feedback, RecallObserver
     from recall_integrations.types.request import RecallRequest, Step, Window
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
+CLOSE_S = 10.0  # that `close` waits for the conversation that is being read
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 
 
@@ -100,6 +105,7 @@ class QueryOptimizer:
         self._paths = ReadPaths(Sources(store, settings, **self._sources), settings)
         self._changing = threading.Lock()
         self._feedback: Judging | None = None
+        self._conversations: Conversations | None = None
         self._callers = Bulkhead("async", CALLERS_MAX)
         self._open = True
         for observer in observers:
@@ -236,15 +242,24 @@ class QueryOptimizer:
         return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
 
     def flush(self) -> None:
-        """Wait until observers have received all recalls that have ended, and judged recalls are replayed; without
-        either, return at once. Observers also receive them when the optimizer goes, and when the process ends."""
+        """Wait until observers have received all recalls that have ended, judged recalls are replayed, and
+        conversations are read (`remember_in_background`); without any, return at once. Observers also receive them
+        when the optimizer goes, and when the process ends."""
         self._paths.sources.flush()
         if self._feedback is not None:
             self._feedback.flush()
+        if self._conversations is not None:
+            self._conversations.flush()
 
     def close(self) -> None:
-        """Close the optimizer: later recalls raise `StoreClosed`; recalls under way go on to their end."""
+        """Close the optimizer: later recalls raise `StoreClosed`; recalls under way go on to their end.
+
+        A conversation that is being read may end, for `CLOSE_S` seconds. Those that wait are not read: their handles,
+        and a warning each, say so.
+        """
         self._open = False
+        if self._conversations is not None:
+            self._conversations.close(CLOSE_S)
         self._paths.sources.flush()
         if self._feedback is not None:
             self._feedback.close()
@@ -310,6 +325,70 @@ class QueryOptimizer:
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
         """Return the scopes that a recall searched; none where it is forgotten."""
         return self._judging().scopes_of(result_id)
+
+    # -- conversations -----------------------------------------------------------------------------------------------
+
+    def remember_conversation(
+        self,
+        turns: Iterable[Memory | str | Message],
+        *,
+        scope: ScopeLike | None = None,
+        thread: str | None = None,
+        privacy: str = "allow",
+        time_budget_ms: float | None = None,
+        again: bool = False,
+    ) -> Conversation:
+        """Store the turns of a conversation, and the memories that the LLM of this optimizer reads in them.
+
+        The turns are stored first, as they are, and stay whatever the LLM does. A memory that it reads has their ids in
+        `refs`, and the metadata `conversation` (the thread), `decision`, and `replaces` where an old memory no longer
+        holds: that one stays, and comes behind the new one. Turns of tools and of the system are not read.
+
+        Args:
+            turns: as for `MemoryStore.remember_many`; a conversation that has grown may be given whole.
+            scope: the tenant; default `Scope()`.
+            thread: the conversation; default a new one.
+            privacy: what the LLM sees: all of it (`allow`), texts without personal data and secrets (`redact`), or
+                nothing (`block`: the turns are stored, and not read).
+            time_budget_ms: for all of it; default a minute for each 20 turns.
+            again: read turns that were there before as well, such as `unread` of an earlier result.
+
+        Raises:
+            InvalidArgument: the optimizer has no LLM.
+            InvalidMemory, InvalidScope: nothing was stored.
+        """
+        return self._remembering().remember(
+            turns, scope=scope, thread=thread, privacy=privacy, time_budget_ms=time_budget_ms, again=again
+        )
+
+    async def aremember_conversation(self, turns: Iterable[Memory | str | Message], **options: Any) -> Conversation:
+        """Remember a conversation without blocking the event loop: as `remember_conversation`, in a thread."""
+        return await asyncio.to_thread(self.remember_conversation, turns, **options)
+
+    def remember_in_background(self, turns: Iterable[Memory | str | Message], **options: Any) -> Future[Conversation]:
+        """Store the turns, and return: one thread reads conversations in the order in which they came.
+
+        The turns are durable when this returns. The handle's `result()` is that of `remember_conversation`, with the
+        same options. While 100 conversations wait, a further one is stored and not read, and its result says so.
+        `flush` waits for all of them.
+        """
+        return self._remembering().later(turns, **options)
+
+    def _remembering(self) -> Conversations:
+        from recall_integrations.conversations.remembering import Conversations
+
+        self._living()
+        with self._changing:
+            if self._conversations is None:
+                sources = self._paths.sources
+                self._conversations = Conversations(
+                    self.store,
+                    sources.llm,
+                    sources.guards,
+                    recall=lambda: self.varied(config=self.config, outside=False).recall,
+                    patterns=lambda scope: self.config_of(scope).privacy.compiled,
+                )
+            return self._conversations
 
     def learn(
         self,

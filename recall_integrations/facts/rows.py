@@ -36,6 +36,10 @@ from recall_integrations.types.roles import Role, role_of
 
 FACT = "fact"  # key in the metadata
 RELATION, GIVEN = "relation", "given"
+# Keys in the metadata of a memory that an LLM read in a conversation, and the slot of the rows that say which memories
+# it took the place of: their subject is the id of one. No question asks for the slot, and it has no time line.
+CONVERSATION, DECISION, TAKES_PLACE = "conversation", "decision", "replaces"
+REPLACES = "@replaces"
 VALUE_CHARS_MAX, NAME_CHARS_MAX = 500, 100
 # Predicate -> (slot, whether the subject of the relation is the value: "manager_of" makes it the boss of the object).
 _PREDICATES: Mapping[str, tuple[str, bool]] = {
@@ -137,12 +141,23 @@ def derived(
         given = [row for said, by in fields if (row := row_of(said, by, actor, role)) is not None]
         keys = {(row["subject"], row["slot"]) for row in given}
         facts = [*(row for row in facts if (row["subject"], row["slot"]) not in keys), *given]
+        facts += _replaced_by_it(metadata or {})
     if not facts and not times:
         return NOTHING
     return Derived(
         facts=tuple({"place": i, **row} for i, row in enumerate(facts)),
         times=tuple({"place": i, "start": to_micros(t.start), "stop": to_micros(t.end)} for i, t in enumerate(times)),
     )
+
+
+def _replaced_by_it(metadata: Mapping[str, Any]) -> list[Row]:
+    """Return a row for each memory that one read in a conversation took the place of."""
+    ids, why = metadata.get(TAKES_PLACE), metadata.get(DECISION)
+    if CONVERSATION not in metadata or not isinstance(ids, list) or not isinstance(why, str):
+        return []
+    said = Said(slot=REPLACES, value=why, confidence=1.0)
+    made = row_of(said, GIVEN, None, None)
+    return [{**made, "subject": one} for one in ids if made is not None and isinstance(one, str)]
 
 
 def _read(text: str, role: Role | None) -> str:

@@ -14,6 +14,7 @@ from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.config import RankingConfig, RecallConfig
+from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.query.features import IMPLICIT
@@ -21,7 +22,7 @@ from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.arrange import occurrence_first
 from recall_integrations.ranking.arranging.moves import NEGATION, RERANK, giving, sums
-from recall_integrations.ranking.arranging.newer import Overtaken, newer_first
+from recall_integrations.ranking.arranging.newer import Overtaken, heirs_first, newer_first
 from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker, known_of
 from recall_integrations.ranking.features.reading import Asker, asker_of, denial_of, exact_shares
@@ -35,6 +36,7 @@ from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.guard import NO_TIME
 from recall_integrations.store.asking import bundled_worth
+from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Contribution, Degradation, RerankOutcome
 
@@ -219,8 +221,14 @@ class Arrange(Stage):
     level = SIMPLE
     paced = True
 
-    def __init__(self, settings: RankingConfig, delivery: Delivery, spread: Callable[[], float] = lambda: 1.0) -> None:
-        self._settings, self._delivery, self._spread = settings, delivery, spread
+    def __init__(
+        self,
+        settings: RankingConfig,
+        delivery: Delivery,
+        spread: Callable[[], float] = lambda: 1.0,
+        facts: Callable[[ScopeView], ScopeFacts | None] = lambda _view: None,
+    ) -> None:
+        self._settings, self._delivery, self._spread, self._facts = settings, delivery, spread, facts
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused`, `denied`, `folded`, `overtaken` and `confidence`."""
@@ -248,6 +256,11 @@ class Arrange(Stage):
             until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
             inside = None if window is None else asked_mask(view, window.start, window.end)
             fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside)
+        facts = None if state.asked is not None else self._facts(view)
+        if facts is not None and facts.replaced:
+            at = to_micros(state.request.as_of or state.request.now)
+            fused, told = heirs_first(fused, lambda row: facts.heir(row, at), parsed)
+            overtaken = {**overtaken, **told}
         if state.held is not None:
             first, beneath = view.rows_of(state.held.first), view.rows_of(sorted(state.held.beneath))
             fused = arrange.held_first(fused, first, state.held.confidence, beneath)

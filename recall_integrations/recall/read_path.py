@@ -232,7 +232,7 @@ class ReadPath:
             rank,
             Rewrite(rewriting, parse, again, precise),
             *([] if self.reranking is None else [Rerank(self.reranking, delivery)]),
-            Arrange(ranking, delivery, lambda: store.cosine_spread),
+            Arrange(ranking, delivery, lambda: store.cosine_spread, *([] if facts is None else [store.facts_in])),
             Deliver(delivery, ranking.abstain_below, ranking.score_min),
         ]
 

@@ -56,7 +56,7 @@ def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, p
     """
     if not isinstance(output, str):
         return ()
-    text = _THINKING.sub("\n", output[:OUTPUT_CHARS_MAX].replace("’", "'"))
+    text = without_thinking(output[:OUTPUT_CHARS_MAX]).replace("’", "'")
     seen, asked = {_normal(original)}, _normal(prompt)
     found: list[str] = []
     for line in _from_json(text) or text.splitlines():
@@ -68,6 +68,11 @@ def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, p
         if len(found) >= most:
             break
     return tuple(found)
+
+
+def without_thinking(text: str) -> str:
+    """Return a model's answer without its reasoning blocks, also without one that has no end."""
+    return _THINKING.sub("\n", text)
 
 
 def _from_json(text: str) -> list[str]:

@@ -14,6 +14,7 @@ from sqlalchemy import Engine, Select, and_, func, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
+from recall_integrations.facts.rows import REPLACES
 from recall_integrations.facts.said import IS, OPS, name_key, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
@@ -129,20 +130,38 @@ class ScopeFacts:
         slots: Slots,
         lines: Lines,
         index: EntityIndex,
+        replaced: Mapping[str, list[int]],
     ) -> None:
         self._told, self._keys, self._view, self.slots = told, keys, view, slots
-        self._lines, self._index = lines, index
+        self._lines, self._index, self._replaced = lines, index, replaced
 
     def __bool__(self) -> bool:
-        return bool(self._told)
+        return bool(self._told or self._replaced)
 
     def has(self, key: Key) -> bool:
         """Say whether a key has any fact under this name, and the name is not two people."""
         return key in self._told and bool(self._names(key[0]))
 
     def tell(self, nums: Iterable[int]) -> bool:
-        """Say whether one of the memories has a fact: few do."""
-        return not self._keys.keys().isdisjoint(nums)
+        """Say whether one of the memories has a fact, or was replaced: few are."""
+        nums = list(nums)
+        if not self._keys.keys().isdisjoint(nums):
+            return True
+        rows = self._view.rows_of(nums).tolist() if self._replaced else ()
+        return any(self._view.ids[row] in self._replaced for row in rows)
+
+    @property
+    def replaced(self) -> bool:
+        """True if a memory took the place of another one, as an LLM said that read both."""
+        return bool(self._replaced)
+
+    def heir(self, row: int, at: int) -> int | None:
+        """Return the row of the newest memory that took the place of one by a time; `None` where none did."""
+        view = self._view
+        nums = self._replaced.get(view.ids[row]) if self._replaced else None
+        rows = view.rows_of(nums).tolist() if nums else []
+        told = [one for one in rows if view.at[row] <= view.at[one] <= at and one != row]
+        return max(told, key=lambda one: (view.at[one], view.nums[one]), default=None)
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
         """Return the time line of a key, from living memories, under all names of the subject."""
@@ -150,6 +169,10 @@ class ScopeFacts:
 
     def state_of(self, num: int, at: int, key: Key | None = None) -> State | None:
         """Return the state of a memory's facts at a time in microseconds; `None` where it is unknown or it has none."""
+        rows = self._view.rows_of([num]).tolist() if self._replaced else ()
+        for heir in (self.heir(row, at) for row in rows):
+            if heir is not None:
+                return State(past=True, ended_by=int(self._view.nums[heir]), stop=int(self._view.at[heir]))
         keys = self._keys.get(num, ())
         if not keys:
             return None
@@ -228,6 +251,11 @@ class ScopeFacts:
             times += [line.older_from] if line.older else []
             times += [time for s in line.stretches for time in (s.start, s.stop) if time is not None]
         ended -= holding
+        view = self._view
+        for row in [row for row in range(view.size) if view.ids[row] in self._replaced] if self._replaced else ():
+            if self.heir(row, at) is not None:
+                ended.add(int(view.nums[row]))
+            times += view.at[view.rows_of(self._replaced[view.ids[row]])].tolist()
         nums = sorted(num for num in ended if all(self._names(who) for who, _ in self._keys.get(num, ())))
         since = max((time for time in times if time <= at), default=-LATEST)
         return Past(since=since, until=min((time for time in times if time > at), default=LATEST), nums=tuple(nums))
@@ -271,6 +299,7 @@ class _Kept:
         self.lock = threading.Lock()
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
+        self.replaced: dict[str, list[int]] = {}  # by id, the memories that took its place
         self.lines: Lasting = {}
         self.names: SubjectNames | None = None
 
@@ -318,7 +347,7 @@ class FactTables:
         lines: Lines | None = view.memo.get(_LINES)
         if lines is None or lines.lasting is not kept.lines or lines.names is not names:
             lines = view.memo[_LINES] = Lines(kept.lines, names)
-        return ScopeFacts(kept.told, kept.keys, view, slots, lines, index)
+        return ScopeFacts(kept.told, kept.keys, view, slots, lines, index, kept.replaced)
 
     def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
         f = schema.facts.c
@@ -335,6 +364,9 @@ class FactTables:
         found = [(row, at) for row, at, is_there in zip(rows, ats, there, strict=True) if is_there]
         for row, at in found:
             if not readable(row):
+                continue
+            if row.slot == REPLACES:
+                kept.replaced.setdefault(row.subject, []).append(row.num)
                 continue
             key = (row.subject, row.slot)
             kept.told.setdefault(key, []).append(told_of(row, at))

@@ -17,6 +17,7 @@ from sqlalchemy import and_, select
 from recall_integrations.adapters.rows import SCOPE_KEYS, row_of
 from recall_integrations.database import schema
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.facts.rows import REPLACES
 from recall_integrations.facts.said import USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
@@ -150,7 +151,7 @@ def _read_facts(
     query = select(*COLUMNS, m.id, m.event_at, m.created_at).select_from(
         schema.facts.join(schema.memories, and_(m.scope_id == f.scope_id, m.num == f.num))
     )
-    query = query.where(f.scope_id == scope_id)
+    query = query.where(f.scope_id == scope_id, f.slot != REPLACES)
     if subjects is not None:
         query = query.where(f.subject.in_(sorted(subjects)))
     if slots is not None:

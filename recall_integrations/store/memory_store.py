@@ -16,7 +16,7 @@ import os
 import threading
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
@@ -53,6 +53,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
     from recall_integrations.store.revisions import Revisions
+    from recall_integrations.types.conversations import History
     from recall_integrations.types.facts import Fact
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
@@ -548,6 +549,19 @@ class MemoryStore:
             return None
         return self.reader.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
+    def history(self, memory_id: str, *, scope: Scope | None = None) -> History:
+        """Return what became of a memory: the turns it was read in, what it replaced, what replaced it, and when.
+
+        Changes are those that an LLM named (`QueryOptimizer.remember_conversation`), and those of `facts`.
+
+        Raises:
+            NotFound: no such memory is in the scope.
+        """
+        from recall_integrations.store.histories import history_of
+
+        self._parts.up_to_date()
+        return history_of(self._parts, self.reader, memory_id, scope)
+
     def list(
         self, *, scope: Scope | None = None, filters: FiltersLike = None, limit: int = 100, after: str | None = None
     ) -> Listed:
@@ -705,6 +719,11 @@ class MemoryStore:
         """The clock of the store."""
         return self._parts.clock
 
+    @property
+    def new_id(self) -> Callable[[], str]:
+        """Makes ids."""
+        return self._parts.new_id
+
     def behind(self, scope_id: int) -> dict[str, int]:
         """Count the changes of the scope that each index lacks; only indexes that lack some."""
         with self._parts.errors():
@@ -761,6 +780,13 @@ class MemoryStore:
             return {}
         with self._parts.errors(), self._parts.engine.connect() as connection:
             return {one: place.num for one, place in rows.find(connection, scope_id, ids).items()}
+
+    def add_refs(self, refs: Mapping[str, Sequence[str]], scope: Scope) -> set[str]:
+        """Add pointers to sources of memories, by id; return the ids of those that are there."""
+        from recall_integrations.store.histories import add_refs
+
+        self._parts.up_to_date()
+        return add_refs(self._parts, scope, refs)
 
     def damaged(self, scope_id: int) -> str:
         """Describe the memories of a scope that were found damaged; empty where none were."""

@@ -20,7 +20,8 @@ ORDER = tuple(
     """
     errors patterns collector records owner_only types config resilience observability text languages privacy embeddings
     query database indexes facts reranking adapters store planning rewriting arms ranking learning delivery
-    recall judging optimizer counterfactual ontop retriever testing frameworks serving evaluation console cli
+    recall judging conversations optimizer counterfactual ontop retriever testing frameworks serving evaluation console
+    cli
     """.split()
 )
 MODULES = sorted(PACKAGE.rglob("*.py"))

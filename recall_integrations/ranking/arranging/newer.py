@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +23,7 @@ import numpy as np
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import FEW, MANY, Kind
 from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.query.occurrences import tense_of
 from recall_integrations.ranking.arranging.moves import NEWER, moved
 from recall_integrations.ranking.arranging.pairs import DIMENSIONS, INPUTS, Compared, Inputs, compared
 from recall_integrations.ranking.fusion import Fused
@@ -111,6 +113,32 @@ def newer_first(
                 old, new = int(fused.rows[pairs.upper[pair]]), int(fused.rows[pairs.lower[pair]])
                 overtaken.setdefault(old, Overtaken(by=new, surely=bool(logits[pair] >= SURE)))
     return moved(fused, np.asarray(order, dtype=np.int64), fused.scores, NEWER), overtaken
+
+
+def heirs_first(
+    fused: Fused, heir: Callable[[int], int | None], query: ParsedQuery
+) -> tuple[Fused, dict[int, Overtaken]]:
+    """Put what took the place of a candidate above it, unless the query asks for the past.
+
+    `heir`: the row that took the place of one, as an LLM said that read both (`QueryOptimizer.remember_conversation`).
+    """
+    rows: list[int] = fused.rows.tolist()
+    tense, there = tense_of(query.point, query.language), set(rows)
+    order, overtaken = rows.copy(), dict[int, Overtaken]()
+    for row in () if tense.past or tense.span else rows:
+        chain = [row]
+        while (after := heir(chain[-1])) is not None and after not in chain:
+            chain.append(after)
+        last = next((one for one in reversed(chain) if one in there), row)
+        if last == row:
+            continue
+        overtaken[row] = Overtaken(by=chain[1] if chain[1] in there else last, surely=True)
+        if (upper := order.index(row)) < (lower := order.index(last)):
+            order.insert(upper, order.pop(lower))
+    if order == rows:
+        return fused, overtaken
+    place = {row: i for i, row in enumerate(rows)}
+    return moved(fused, np.asarray([place[row] for row in order], dtype=np.int64), fused.scores, NEWER), overtaken
 
 
 def surer(candidates: int, kind: Kind) -> float:

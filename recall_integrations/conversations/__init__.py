@@ -1,0 +1,1 @@
+"""Memories that an LLM reads in conversations."""

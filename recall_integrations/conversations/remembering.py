@@ -1,0 +1,297 @@
+"""Remember a conversation: its turns at once, and what an LLM reads in them.
+
+    turns ─▶ store (durable) ─▶ a batch ─ related old memories ─ prompt ─▶ guard(LLM) ─▶ claims ─▶ store
+                                   └────────── the next batch finds what this one has stored ◀───────┘
+
+Nothing is lost by the LLM: what it does not read, or says wrongly, stands in the turns. In the background one thread
+reads one conversation after the other.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future
+from dataclasses import replace
+from typing import Any
+
+from recall_integrations.conversations.reading import Claim, Shown, claims_in, objects_in, prompt_for, shown
+from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
+from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
+from recall_integrations.privacy.door import Door, Own
+from recall_integrations.privacy.logs import told
+from recall_integrations.records import record
+from recall_integrations.resilience.deadline import Deadline, checked_ms
+from recall_integrations.resilience.failures import failures, serving
+from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
+from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
+from recall_integrations.types.conversations import NEW, REPEAT, Conversation, Extracted
+from recall_integrations.types.result import Degradation
+from recall_integrations.types.roles import Role
+
+logger = logging.getLogger("recall_integrations")
+STAGE = "conversation"
+TIMEOUT_MS = 60_000.0  # longest wait for one answer: no recall waits for it
+BATCH, BATCH_CHARS = 20, 16_000  # turns that are read in one call
+BEFORE = 4  # earlier turns that come along
+RELATED, EACH = 16, 4  # old memories that the LLM sees, and of each turn
+WAITING_MAX = 100  # conversations that wait to be read in the background
+PRIVACY, CLOSED = "skip.privacy", "skip.closed"
+Recall = Callable[..., RecallResult]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Told:
+    """A conversation whose turns are stored."""
+
+    scope: Scope
+    result: Conversation
+    turns: tuple[Memory, ...]  # to be read
+    before: tuple[Memory, ...]
+    door: Door
+    deadline: Deadline
+
+
+class Conversations:
+    """Remembers conversations with one LLM. Threads share it."""
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        llm: Callable[[str], str] | None,
+        guards: Guards,
+        recall: Callable[[], Recall],  # gives recalls without LLM and reranker
+        patterns: Callable[[Scope], Own],
+    ) -> None:
+        if llm is None:
+            raise InvalidArgument(
+                "This optimizer has no language model. Make it with one: QueryOptimizer(store, llm=...). Without one, "
+                "store.remember_many(turns, thread=...) stores the turns."
+            )
+        self._store, self._llm, self._recall, self._patterns = store, llm, recall, patterns
+        self._guard = guards.of(STAGE, who=llm.__name__, limit_ms=TIMEOUT_MS)
+        self._changed = threading.Condition()
+        self._waiting: deque[tuple[Told, Future[Conversation]]] = deque()
+        self._working: threading.Thread | None = None
+        self._closed = False
+
+    def remember(self, turns: Iterable[Any], **options: Any) -> Conversation:
+        """Remember a conversation: see `QueryOptimizer.remember_conversation`."""
+        return self._read_all(self._begun(turns, **options))
+
+    # -- the turns ---------------------------------------------------------------------------------------------------
+
+    def _begun(
+        self,
+        turns: Iterable[Any],
+        *,
+        scope: ScopeLike | None = None,
+        thread: str | None = None,
+        privacy: str = "allow",
+        time_budget_ms: float | None = None,
+        again: bool = False,
+    ) -> Told:
+        """Store the turns, and choose those to be read: the ones that were not there, or all of them (`again`)."""
+        store, where = self._store, checked_scope(scope)
+        door = Door(privacy, self._patterns(where))
+        deadline = Deadline.after(None if time_budget_ms is None else checked_ms(time_budget_ms))
+        thread = store.new_id() if thread is None else thread
+        known = store.scope_id(where)
+        last = -1 if known is None else store.view(known).seq
+        ids = store.remember_many(turns, scope=where, thread=thread)
+        nums, scope_id = store.numbers(where, ids), store.scope_id(where)
+        found = {} if scope_id is None else store.fetch(scope_id, sorted(nums.values()))
+        every = [(nums[one], found[nums[one]]) for one in ids if nums.get(one) in found]
+        fresh = [place for place, (num, _) in enumerate(every) if again or num > last]
+        memories = [memory for _, memory in every]
+        return Told(
+            scope=where,
+            result=Conversation(thread=thread, turns=tuple(ids), skipped=tuple(ids.skipped)),
+            turns=tuple(memories[i] for i in fresh if memories[i].role not in (Role.SYSTEM, Role.TOOL)),
+            before=tuple(memories[max(fresh[0] - BEFORE, 0) : fresh[0]]) if fresh else (),
+            door=door,
+            deadline=deadline,
+        )
+
+    # -- what the LLM reads in them ----------------------------------------------------------------------------------
+
+    def _read_all(self, given: Told) -> Conversation:
+        """Read the turns, batch by batch. Never raises for what the LLM does."""
+        result, turns, door = given.result, given.turns, given.door
+        if door.blocked and turns:
+            return _unread(result, turns, PRIVACY, "The mode block shows an LLM nothing.")
+        before = [shown(one, door) for one in given.before]
+        with serving(str(self._store.known(given.scope) or "")):
+            for batch in _batches([shown(one, door) for one in turns]):
+                result = self._read(given, result, batch, before)
+                before = [*before, *batch][-BEFORE:]
+        return result
+
+    def _read(self, given: Told, result: Conversation, batch: Sequence[Shown], before: Sequence[Shown]) -> Conversation:
+        """Add to a result what the LLM reads in some turns."""
+        usage: Counter[str] = Counter(result.usage)
+        try:
+            old = self._related(given, batch)
+        except StoreClosed:
+            raise
+        except RecallError as e:  # then all is new
+            old, result = [], _degraded(result, e.code.lower(), told(e))
+        begun = self._guard.begin(given.deadline, self._llm, prompt_for(batch, old, before), paced=False)
+        answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: objects_in(one) is None)
+        usage["calls"] += answer.begun
+        usage.update(getattr(answer.value, "usage", {}))
+        objects = None if answer.value is None else objects_in(answer.value)
+        result = replace(result, usage=dict(usage))
+        if answer.reason != SUCCESS or objects is None:
+            why = given.door.detail(answer.detail)
+            return _unread(result, [one.memory for one in batch], answer.code, why)
+        ignored = Counter(result.ignored)
+        items = self._store_claims(given, claims_in(objects, batch, old, ignored))
+        return replace(result, items=(*result.items, *items), ignored={k: n for k, n in ignored.items() if n})
+
+    def _related(self, given: Told, batch: Sequence[Shown]) -> list[Shown]:
+        """Find old memories about the same: read in conversations, or stored by somebody; no turns, none replaced."""
+        recall, now = self._recall(), max(one.at for one in batch)
+        best: dict[str, tuple[float, Memory]] = {}
+        for turn in batch:
+            if turn.memory.role is Role.ASSISTANT:
+                continue
+            for filters in ({CONVERSATION: {"$exists": True}}, None):
+                for hit in recall(turn.memory.text, scope=given.scope, k=2 * EACH, filters=filters, now=now).hits:
+                    memory = hit.memory
+                    if memory.id is not None and not self._is_turn(memory, given) and not self._replaced(hit, given):
+                        known = best.get(memory.id)
+                        best[memory.id] = (hit.score if known is None else max(known[0], hit.score), memory)
+        chosen = sorted(best.values(), key=lambda pair: (-pair[0], str(pair[1].id)))[:RELATED]
+        return [shown(memory, given.door) for _, memory in chosen]
+
+    @staticmethod
+    def _is_turn(memory: Memory, given: Told) -> bool:
+        """Say whether a memory is a turn, of this conversation or another, or a part of a document."""
+        spoken = memory.role is not None and memory.thread is not None
+        return spoken or memory.thread == given.result.thread or memory.type is MemoryType.CHUNK
+
+    def _replaced(self, hit: Hit, given: Told) -> bool:
+        """Say whether another memory took its place; a turn, whose facts are read when it is stored, does not."""
+        by = None if hit.superseded_by is None else self._store.get(hit.superseded_by, scope=given.scope)
+        return by is not None and not self._is_turn(by, given)
+
+    def _store_claims(self, given: Told, claims: Sequence[Claim]) -> list[Extracted]:
+        """Store what is new in one transaction; add the turns to what is repeated, unless it is gone meanwhile."""
+        refs: dict[str, list[str]] = {}
+        for claim in claims:
+            if claim.decision == REPEAT and claim.old is not None:
+                refs.setdefault(claim.old.id, []).extend(turn.id for turn in claim.turns)
+        there = self._store.add_refs(refs, given.scope)
+        claims = [
+            replace(one, decision=NEW, old=None, why="old memory is gone")
+            if one.decision == REPEAT and one.old is not None and one.old.id not in there
+            else one
+            for one in claims
+        ]
+        fresh = [self._memory(given, one) for one in claims if one.memory is not None and one.decision != REPEAT]
+        ids = iter(self._store.remember_many(fresh, scope=given.scope))
+        found = []
+        for one in claims:
+            old = None if one.old is None else one.old.id
+            stored = None if one.memory is None else old if one.decision == REPEAT else next(ids)
+            evidence = tuple(turn.id for turn in one.turns)
+            found.append(
+                Extracted(
+                    decision=one.decision, text=one.text, id=stored, evidence=evidence, old=old,
+                    grounded=round(one.grounded, 2), why=one.why,
+                )
+            )  # fmt: skip
+        return found
+
+    @staticmethod
+    def _memory(given: Told, claim: Claim) -> Memory:
+        assert claim.memory is not None
+        kept: dict[str, Any] = {CONVERSATION: given.result.thread, DECISION: claim.decision}
+        return replace(claim.memory, metadata=kept if claim.old is None else {**kept, TAKES_PLACE: [claim.old.id]})
+
+    # -- in the background -------------------------------------------------------------------------------------------
+
+    def later(self, turns: Iterable[Any], **options: Any) -> Future[Conversation]:
+        """Store the turns, and read them in the background: see `QueryOptimizer.remember_in_background`."""
+        given, future = self._begun(turns, **options), Future[Conversation]()
+        with self._changed:
+            full = len(self._waiting) >= WAITING_MAX
+            if not full and not self._closed:
+                self._waiting.append((given, future))
+                if not (self._working and self._working.is_alive()):  # a forked child has none of the threads
+                    self._working = threading.Thread(target=self._work, name="recall-conversations", daemon=True)
+                    self._working.start()
+                return future
+        why, detail = (BUSY, f"{WAITING_MAX} conversations wait.") if full else (CLOSED, "The optimizer is closed.")
+        self._left(given, future, why, detail)
+        return future
+
+    def _work(self) -> None:
+        while True:
+            with self._changed:
+                if not self._waiting:
+                    self._working = None
+                    self._changed.notify_all()
+                    return
+                given, future = self._waiting.popleft()
+            if not future.set_running_or_notify_cancel():
+                continue
+            try:
+                result = self._read_all(given)
+            except failures() as e:
+                logger.warning("A conversation was stored and not read: %s", told(e))
+                future.set_exception(e)
+                continue
+            for problem in result.degraded:
+                logger.warning(
+                    "%d of %d turns of a conversation were stored and not read (%s): %s",
+                    len(result.unread), len(given.turns), problem.reason, told(problem.detail),
+                )  # fmt: skip
+            future.set_result(result)
+
+    def _left(self, given: Told, future: Future[Conversation], why: str, detail: str) -> None:
+        logger.warning("A conversation was stored and not read (%s): %s", why, detail)
+        if future.set_running_or_notify_cancel():
+            future.set_result(_unread(given.result, given.turns, why, detail))
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until all conversations are read; say whether they are."""
+        with self._changed:
+            return self._changed.wait_for(lambda: not (self._working and self._working.is_alive()), timeout)
+
+    def close(self, timeout: float) -> None:
+        """Let the conversation under way end, for so many seconds; those that wait are left, as their handles say."""
+        with self._changed:
+            self._closed = True
+            left = list(self._waiting)
+            self._waiting.clear()
+        for given, future in left:
+            self._left(given, future, CLOSED, "The optimizer was closed.")
+        self.flush(timeout)
+
+
+def _batches(turns: Sequence[Shown]) -> Iterable[Sequence[Shown]]:
+    batch: list[Shown] = []
+    chars = 0
+    for turn in turns:
+        if batch and (len(batch) >= BATCH or chars + len(turn.text) > BATCH_CHARS):
+            yield batch
+            batch, chars = [], 0
+        batch.append(turn)
+        chars += len(turn.text)
+    if batch:
+        yield batch
+
+
+def _degraded(result: Conversation, reason: str, detail: str) -> Conversation:
+    problem = Degradation(stage=STAGE, reason=reason, detail=detail)
+    return result if problem in result.degraded else replace(result, degraded=(*result.degraded, problem))
+
+
+def _unread(result: Conversation, turns: Sequence[Memory], reason: str, detail: str) -> Conversation:
+    ids = (memory.id for memory in turns if memory.id is not None)
+    return _degraded(replace(result, unread=(*result.unread, *ids)), reason, detail)
