@@ -41,7 +41,8 @@ function facts(data) {
   for (const fix of parsed.corrections) rows.push(["spelling", [theirs(fix.word), " is also read as ", theirs(fix.spelling)]]);
   if (parsed.type_hints.length) rows.push(["type", parsed.type_hints.join(", ")]);
   if (parsed.identifiers.length) rows.push(["id", theirs(parsed.identifiers.map((one) => one.text).join(", "))]);
-  rows.push(["words", parsed.terms.length ? theirs(parsed.terms.join(" · ")) : "no word: only meaning, names and times"]);
+  const searched = data.tokens.filter((one) => !one.roles.some((role) => role === "stop" || role === "negated")).map((one) => one.text);
+  rows.push(["words", parsed.terms.length && searched.length ? theirs(searched.join(" · ")) : "no word: only meaning, names and times"]);
   return h("dl", { class: "facts" }, rows.map(([name, what]) => [h("dt", null, name), h("dd", null, what)]));
 }
 
@@ -101,11 +102,11 @@ export function rules(data) {
 // -- searches on a time axis -----------------------------------------------------------------------------------------
 
 function ticks(from, until) {
-  const rough = (until - from) / 4;
+  const rough = (until - from) / 2; // few enough that each is read whole on a narrow screen
   const unit = 10 ** Math.floor(Math.log10(rough || 1));
   const step = [1, 2, 5, 10].map((n) => n * unit).find((n) => n >= rough) || rough;
   const found = [];
-  for (let at = Math.ceil(from / step) * step; at < until - (until - from) * 0.12 && found.length < 6; at += step) found.push(at);
+  for (let at = Math.ceil(from / step) * step; at < until - (until - from) * 0.12 && found.length < 3; at += step) found.push(at);
   return found;
 }
 
