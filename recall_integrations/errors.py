@@ -235,8 +235,14 @@ class ServerRefused(ServerError):
     """The server does not let the request in: no valid token, not this scope, too large."""
 
 
+# Requirements that an installation may leave out (docs/install.md), with their bounds.
+LEFT_OUT = {"langchain-core": ">=1.0,<2", "llama-index-core": ">=0.14,<0.15", "chromadb": ">=1.0,<2"}
+
+
 def installing(extra: str) -> str:
     """Return the command that installs an extra, for messages of `MissingExtra`: from an index, and in a checkout."""
+    if extra in LEFT_OUT:
+        return f'pip install "{extra}{LEFT_OUT[extra]}"'
     return f"pip install 'recall-integrations[{extra}]' (in a checkout: pip install '.[{extra}]')"
 
 

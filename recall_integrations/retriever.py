@@ -6,7 +6,8 @@ asks. LangChain's class comes first in the bases: it is a pydantic model and mus
 The frameworks clash on one public name, `get_prompts` (LangChain: a list of the prompt templates in a runnable, asked
 for with a `config`; LlamaIndex: a dict, asked for without one, by other components too). So without an argument it is
 LlamaIndex's, and with a `config` LangChain's; LangChain itself calls it on no part of a chain. Equality and hash are by
-identity: two retrievers over different stores are different, whatever their settings.
+identity: two retrievers over different stores are different, whatever their settings. Without one of the
+frameworks, the class is a retriever of the other (docs/install.md).
 """
 
 from __future__ import annotations
@@ -20,32 +21,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
-from langchain_core.documents import Document
-from langchain_core.retrievers import BaseRetriever as LangChainRetriever
-from langchain_core.retrievers import LangSmithRetrieverParams
-from langchain_core.runnables import RunnableConfig
-from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
-from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.callbacks.schema import CBEventType, EventPayload
-from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from recall_integrations.adapters.documents import (
-    documents_of,
-    memory_of_document,
-    memory_of_node,
-    nodes_of,
-    objects_of,
-)
+from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.adapters.watching import errors_told, event_not_searched, run_of, span, tell_not_searched
 from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
 from recall_integrations.types.numbers import whole
+
+if TYPE_CHECKING or LANGCHAIN:
+    from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+    from langchain_core.documents import Document
+    from langchain_core.retrievers import BaseRetriever as LangChainRetriever
+    from langchain_core.retrievers import LangSmithRetrieverParams
+    from langchain_core.runnables import RunnableConfig
+
+    from recall_integrations.adapters.documents import documents_of, memory_of_document
+    from recall_integrations.adapters.runs import run_of, tell_not_searched
+else:
+    from recall_integrations.adapters.absent import Absent as Document
+    from recall_integrations.adapters.absent import NoLangChain as LangChainRetriever
+
+if TYPE_CHECKING or LLAMA_INDEX:
+    from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
+    from llama_index.core.callbacks.base import CallbackManager
+    from llama_index.core.callbacks.schema import CBEventType, EventPayload
+    from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
+    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+
+    from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
+    from recall_integrations.adapters.spans import errors_told, event_not_searched, span
+else:
+    from recall_integrations.adapters.absent import Absent as BaseNode
+    from recall_integrations.adapters.absent import NoLlamaIndex as LlamaIndexRetriever
 
 if TYPE_CHECKING:
     from uuid import UUID
@@ -163,7 +173,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         fields.update(_settled(fields))
         _check(fields)
         try:
-            fields.update(callback_manager=callback_manager or CallbackManager(), object_map=object_map or {})
+            if callback_manager is None and LLAMA_INDEX:
+                callback_manager = CallbackManager()
+            fields.update(callback_manager=callback_manager, object_map=object_map or {})
             LangChainRetriever.__init__(self, **fields)
         except ValidationError as e:
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
@@ -248,7 +260,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         told = [(e.metadata.get("source"), *(getattr(e, k, None) for k in ("ref_doc_id", "id_", "id"))) for e in empty]
         blank = {key for keys in told for key in keys if isinstance(key, str)}
         _warn_left_out(len(found), len(memories))
-        objects = objects_of(listed) if fields.get("objects") is None else {}
+        objects = objects_of(listed) if LLAMA_INDEX and fields.get("objects") is None else {}
         if objects and fields.get("object_map") is None:
             fields = {**fields, "object_map": objects}
         return cls._over(
@@ -623,7 +635,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     def get_prompts(self, config: Any = None) -> Any:
         """Return LlamaIndex's prompts by name (`rewrite_prompt`, with an LLM). With a `config`, LangChain's list."""
-        if config is not None:
+        if config is not None or not LLAMA_INDEX:
             return LangChainRetriever.get_prompts(self, config)
         return LlamaIndexRetriever.get_prompts(self)
 

@@ -6,13 +6,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from langchain_core.documents import Document
-from llama_index.core.schema import BaseNode, MetadataMode
-from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery
-
-from recall_integrations.adapters.documents import node_besides
+from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
 from recall_integrations.adapters.shapes import own
 from recall_integrations.adapters.sources import (
     COSINE,
@@ -27,6 +23,19 @@ from recall_integrations.adapters.sources import (
 )
 from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, InvalidMemory
+
+if TYPE_CHECKING or LANGCHAIN:
+    from langchain_core.documents import Document
+else:
+    from recall_integrations.adapters.absent import Absent as Document
+
+if TYPE_CHECKING or LLAMA_INDEX:
+    from llama_index.core.schema import BaseNode, MetadataMode
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore, VectorStoreQuery
+
+    from recall_integrations.adapters.nodes import node_besides
+else:
+    from recall_integrations.adapters.absent import Absent as BaseNode
 
 _LISTED = "Chroma, InMemoryVectorStore and FAISS"
 

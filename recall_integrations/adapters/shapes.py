@@ -117,6 +117,12 @@ def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     return about
 
 
+def metadata_of(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> dict[str, Any]:
+    """Return the metadata that a result of a hit shows."""
+    answer = {RESULT: result_id} if result_id else {}
+    return own(hit.memory.metadata) | said_of(hit, zone) | answer | (places_of(hit, text) if highlights else {})
+
+
 def places_of(hit: Hit, shown: str) -> dict[str, Any]:
     """Return the highlights of a hit under their key, as places `[start, end, kind]` in the text that is shown.
 

@@ -13,17 +13,19 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from langchain_core.chat_history import BaseChatMessageHistory
-from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
-from langchain_core.runnables import RunnableConfig
 from sqlalchemy import select
 
 from recall_integrations.database import schema
-from recall_integrations.errors import InvalidMemory
+from recall_integrations.errors import InvalidMemory, extra
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, scope_now
 from recall_integrations.store.clock import utc_now
 from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope
 from recall_integrations.types.messages import spoken
+
+with extra("langchain-core", "RecallChatMessageHistory"):
+    from langchain_core.chat_history import BaseChatMessageHistory
+    from langchain_core.messages import BaseMessage, message_to_dict, messages_from_dict
+    from langchain_core.runnables import RunnableConfig
 
 OWN = "langchain_message"  # key of the metadata
 NO_TEXT = "nothing"

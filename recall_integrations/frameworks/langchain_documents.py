@@ -8,17 +8,19 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from langchain_core.documents import Document
-from langchain_core.vectorstores import VectorStore
-
-from recall_integrations.adapters.documents import documents_of, memory_of_document
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.errors import InvalidArgument, InvalidMemory
+from recall_integrations.errors import InvalidArgument, InvalidMemory, extra
 from recall_integrations.frameworks.given import optimizer_of, zone_of
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, Scope, checked_scope
 from recall_integrations.types.memory import listed
+
+with extra("langchain-core", "RecallDocuments"):
+    from langchain_core.documents import Document
+    from langchain_core.vectorstores import VectorStore
+
+    from recall_integrations.adapters.documents import documents_of, memory_of_document
 
 
 class RecallDocuments(VectorStore):

@@ -12,24 +12,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
-from llama_index.core.vector_stores.types import (
-    BasePydanticVectorStore,
-    MetadataFilters,
-    VectorStoreQuery,
-    VectorStoreQueryResult,
-)
 from pydantic import Field, PrivateAttr
 
-from recall_integrations.adapters.documents import memory_of_node, nodes_of
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, refuse_unknown
+from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, extra, refuse_unknown
 from recall_integrations.frameworks.given import optimizer_of, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.types import Filters, Hit, Memory, Scope, checked_scope
 from recall_integrations.types.memory import listed
+
+with extra("llama-index-core", "RecallVectorStore"):
+    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, TransformComponent
+    from llama_index.core.vector_stores.types import (
+        BasePydanticVectorStore,
+        MetadataFilters,
+        VectorStoreQuery,
+        VectorStoreQueryResult,
+    )
+
+    from recall_integrations.adapters.nodes import memory_of_node, nodes_of
 
 
 class EmbeddedByStore(TransformComponent):

@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from llama_index.core.base.llms.types import ChatMessage, TextBlock
-from llama_index.core.memory.memory import BaseMemoryBlock
 from pydantic import Field, PrivateAttr
 
 from recall_integrations.delivery.packing import estimate_tokens
 from recall_integrations.delivery.searched import not_searched, warn_once
-from recall_integrations.errors import refuse_unknown
+from recall_integrations.errors import extra, refuse_unknown
 from recall_integrations.frameworks.given import optimizer_of, said, score_min_of, within_chars, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Filters, Scope, checked_scope
 from recall_integrations.types.query import QUERY_CHARS_MAX
+
+with extra("llama-index-core", "RecallMemoryBlock"):
+    from llama_index.core.base.llms.types import ChatMessage, TextBlock
+    from llama_index.core.memory.memory import BaseMemoryBlock
 
 SESSION = "session_id"
 

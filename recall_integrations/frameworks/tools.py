@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints, overl
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError
+from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError, extra
 from recall_integrations.frameworks.given import (
     WhichScope,
     optimizer_of,
@@ -254,11 +254,13 @@ def memory_tools(
     memory = AgentMemory(store, scope, score_min=score_min)
     make: Callable[..., Any]
     if framework == "langchain":
-        from langchain_core.tools import StructuredTool
+        with extra("langchain-core", "A tool of LangChain"):
+            from langchain_core.tools import StructuredTool
 
         make, names = StructuredTool.from_function, ("func", "coroutine", "args_schema")
     elif framework == "llamaindex":
-        from llama_index.core.tools import FunctionTool
+        with extra("llama-index-core", "A tool of LlamaIndex"):
+            from llama_index.core.tools import FunctionTool
 
         make, names = FunctionTool.from_defaults, ("fn", "async_fn", "fn_schema")
     else:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.config import VectorsConfig
 from recall_integrations.database.connections import within
-from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused
+from recall_integrations.errors import ConfigError, IndexUnavailable, RecallTimeout, VectorsAway, VectorsRefused, extra
 from recall_integrations.indexes.vectors import (
     HNSW,
     CollectionLost,
@@ -214,7 +214,8 @@ class VectorServer(ChromaServer):
     def _opened(self) -> Any:
         with self._lock:
             if self._client is None:
-                from recall_integrations.indexes import chroma_http
+                with extra("chromadb", self.called):
+                    from recall_integrations.indexes import chroma_http
 
                 self._client = chroma_http.connect(self.name, self._headers)
             return self._client

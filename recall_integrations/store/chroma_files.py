@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.errors import IndexUnavailable, VectorsAway
+from recall_integrations.errors import IndexUnavailable, VectorsAway, installing
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.indexes.vectors import PREFIX, CollectionLost, Seen, torn
 from recall_integrations.privacy.logs import told
@@ -134,9 +134,11 @@ class ChromaFiles(ChromaServer):
     # -- asking ----------------------------------------------------------------------------------------------------
 
     def _opened(self) -> Any:
-        from chromadb.api import ServerAPI
-        from chromadb.config import Settings, System
-
+        try:
+            from chromadb.api import ServerAPI
+            from chromadb.config import Settings, System
+        except ImportError as e:
+            raise VectorsAway(f"Chroma cannot be loaded ({e}). Install it with: {installing('chromadb')}.") from e
         with self._lock:
             if self._client is not None:
                 return self._client

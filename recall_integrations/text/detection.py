@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from recall_integrations.errors import LEFT_OUT
 from recall_integrations.patterns import regex
 from recall_integrations.text.analyser import STOP_WORDS
 
@@ -53,7 +54,10 @@ def _folder() -> Path | None:
     places = () if spec is None else spec.submodule_search_locations or ()
     found = next((Path(place) / _FOLDER for place in places if (Path(place) / _FOLDER).is_dir()), None)
     if found is None:
-        logger.warning("llama-index-core has no lists of stop words at %s: languages are told apart less well", _FOLDER)
+        logger.warning(
+            "llama-index-core has no lists of stop words at %s, so languages are told apart less well. Its files are "
+            'enough: pip install --no-deps "llama-index-core%s"', _FOLDER, LEFT_OUT["llama-index-core"],
+        )  # fmt: skip
     return found
 
 

@@ -52,7 +52,7 @@ from recall_integrations import (
     errors,
 )
 from recall_integrations.adapters.shapes import OURS
-from recall_integrations.adapters.watching import RecallStepEvent
+from recall_integrations.adapters.spans import RecallStepEvent
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 WHEN = datetime(2026, 3, 12, tzinfo=timezone.utc)

@@ -154,10 +154,19 @@ async def test_with_tokens_nothing_is_said_without_one_and_nothing_of_other_scop
         for path in ("names?", "timeline?", "memory?id=b&"):
             assert (await client.get(f"/look/{path}scope=theirs", headers=header)).status_code == 403
         about = (await client.get("/look/about", headers=header)).json()
-        assert [scope["scope"] for scope in about["scopes"]] == ["mine/-/-"]
+        assert [scope["scope"] for scope in about["scopes"]] == ["mine/-/-"] and about["may"] == ["read"]
         assert (await client.get("/look/memory?id=b", headers=header)).status_code == 404
         said = [(await client.get(f"/look/{path}", headers=header)).text for path in READS]
         assert "Zed" not in "".join(said) and "Ana" in said[1]
+
+
+async def test_the_scope_without_a_user_is_offered_last() -> None:
+    with MemoryStore.open() as store:
+        for scope in (Scope(), Scope("zoe")):
+            store.remember("Quinces are ripe", scope=scope)
+        async with opened(Served(store=store, optimizer=QueryOptimizer(store))) as client:
+            about = (await client.get("/look/about")).json()
+    assert [scope["name"] for scope in about["scopes"]] == ["zoe", "without a user"]
 
 
 async def test_the_least_privacy_of_the_server_holds(served: Served) -> None:

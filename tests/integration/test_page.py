@@ -417,3 +417,62 @@ def test_where_no_text_may_be_seen_none_is(pages: Pages) -> None:
     assert "ledger" not in text
     page.evaluate("location.hash = 'names'")
     page.wait_for_selector("text=Names are not shown with this setting.")
+
+
+# -- changing memories -------------------------------------------------------------------------------------------------
+
+
+def test_a_memory_is_judged_corrected_and_forgotten(pages: Pages, served: Served) -> None:
+    scope = Scope("editor")
+    given = Memory("The quince jam is in the cellar", id="jam", actor="Mei", thread="t", metadata={"jar": 3})
+    served.store.remember_many([given, Memory("The quince tree stands by the wall", id="tree")], scope=scope)
+    page = pages()
+    ask(page, "Where are the quince jars?", "editor/-/-")
+    assert "jars" in page.inner_text(".facts") and "jar ·" not in page.inner_text(".facts")  # as the question spells it
+    with page.expect_response("**/feedback") as reply:
+        page.click(".hit[data-id='jam'] >> text=It helped")
+    assert reply.value.json()["kept"] == {"editor/-/-": {"jam": 1.0}}
+    until(page, "() => document.querySelector('#said').textContent.includes('it helped')")
+
+    def opened() -> None:
+        page.click(".hit[data-id='jam'] >> text=around it")
+        page.wait_for_selector("dialog blockquote")
+
+    opened()
+    page.click("dialog >> text=Correct it")
+    page.fill("dialog textarea", "The quince jam is in the kitchen")
+    page.click("dialog >> text=Save it")
+    page.wait_for_selector(".hit[data-id='jam'] >> text=kitchen")
+    found = served.store.get("jam", scope=scope)
+    assert found is not None and found.text == "The quince jam is in the kitchen"
+    assert (found.actor, found.thread, found.metadata) == ("Mei", "t", {"jar": 3})
+    opened()
+    page.click("dialog >> text=Forget it")
+    assert served.store.get("jam", scope=scope) is not None  # it is asked for twice
+    page.click("dialog >> text=Forget it for good")
+    until(page, "() => document.querySelector('[data-id=tree]') && !document.querySelector('[data-id=jam]')")
+    assert served.store.get("jam", scope=scope) is None and shown(page) == ["tree"]
+    assert pages.said == []
+
+
+def test_only_those_who_may_write_are_offered_to_and_no_redacted_text_is_corrected(
+    pages: Pages, served: Served, tmp_path: Path
+) -> None:
+    tokens = Tokens(tmp_path / "tokens.json")
+    token, _ = tokens.add(scopes=["demo"], rights=("read",))
+    with listening(Served(store=served.store, optimizer=served.optimizer, tokens=tokens)) as address:
+        page = pages(address=address)
+        page.fill("#token-field", token)
+        page.keyboard.press("Enter")
+        ask(page, NOT_SAM)
+        assert page.locator("text=It helped").count() == 0
+        page.click(".hit >> nth=0 >> text=around it")
+        page.wait_for_selector("dialog blockquote")
+        assert page.locator("dialog >> text=/Correct it|Forget it/").count() == 0
+    page = pages()
+    page.wait_for_selector("#privacy")
+    page.select_option("#privacy", "redact")
+    ask(page, NOT_SAM)
+    page.click(".hit >> nth=0 >> text=around it")
+    page.wait_for_selector("dialog >> text=Forget it")
+    assert page.locator("dialog >> text=Correct it").count() == 0

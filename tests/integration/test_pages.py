@@ -51,6 +51,7 @@ NOT_RUN = {
 # Lines that are no command of ours.
 FOREIGN = {
     "pip": "installs",
+    "uv": "installs",
     "python3 -m venv": "installs; .ci/run does it",
     ".venv/bin/pip": "installs; .ci/run does it",
     "mkdocs": "needs the extra docs; test_site.py builds the site",

@@ -11,7 +11,7 @@ SURFACE = "from recall_integrations import MemoryStore, OptimizedRecallRetriever
 # Of the package, what the surface is declared with; all else is loaded when a store is opened or an optimizer made.
 ROOMS = {"adapters", "collector", "errors", "optimizer", "records", "resilience", "retriever", "store", "types"}
 MODULES = {"deadline", "clock", "given", "memory_store"}  # of those that hold what a store and a recall need
-SHAPES = {"documents", "shapes", "watching"}  # of adapters: what the frameworks are given
+SHAPES = {"absent", "documents", "nodes", "runs", "shapes", "spans"}  # of adapters: what the frameworks are given
 HEAVY = (
     "tantivy",
     "tokenizers",

@@ -24,6 +24,17 @@ export const app = {
     if (location.hash === `#${view}`) show();
     else location.hash = view;
   },
+  /** Whether the caller may change memories. */
+  get writes() {
+    return app.about.may.includes("write");
+  },
+  /** Show everything anew after a change. */
+  changed(words) {
+    dialog.close();
+    app.given = { again: true };
+    begin();
+    say(words);
+  },
   failed(error) {
     if (error.name === "AbortError") return null;
     say(`That did not work. ${error.message}`);
@@ -111,7 +122,9 @@ async function begin() {
     return;
   }
   const { about } = app;
+  const before = scopes.value;
   fill(scopes, about.scopes.map((one) => h("option", { value: one.scope }, `${one.name} (${one.memories.toLocaleString("en")})`)));
+  if (about.scopes.some((one) => one.scope === before)) scopes.value = before;
   document.getElementById("token").hidden = !about.tokens;
   for (const option of privacy.options) option.disabled = !about.privacy.includes(option.value);
   if (privacy.selectedOptions[0].disabled) privacy.value = about.privacy[0];

@@ -133,7 +133,7 @@ export function askView(main, app) {
   fill(main, h("h1", { class: "unseen" }, "Ask"), form(ask), place);
   if (app.given.query) { kept = { ...kept, query: app.given.query }; document.getElementById("query").value = kept.query; }
   const same = last && last.asked.scope === request(app).scope && last.asked.privacy === request(app).privacy;
-  if (app.given.query || (last && !same)) ask();
+  if (app.given.query || (last && (!same || app.given.again))) ask();
   else if (last) whatIf = shown(place, last.data, last.asked, app);
   else fill(place, empty());
   if (app.given.focus) document.getElementById("query").focus();

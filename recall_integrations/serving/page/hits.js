@@ -1,6 +1,7 @@
 // The memories that were found: each with its score, its reason, what every piece of evidence added, and its moves.
 
-import { cut, fill, h, points, theirs, wide } from "./dom.js";
+import { post } from "./api.js";
+import { cut, fill, h, points, say, theirs, wide } from "./dom.js";
 import { openMemory } from "./memory.js";
 import { ARMS, arm, day, evidence, percent, place, signed } from "./words.js";
 
@@ -60,6 +61,22 @@ function found(hit) {
     h("span", { class: `chip a-${one.source}` }, `${arm(one.source).replace("search by ", "")} `, h("strong", null, place(one.rank)))));
 }
 
+/** Whether it helped, said by the reader: what learning takes in (docs/learning.md). */
+function judged(hit, result, app) {
+  if (!app.writes || !result) return "";
+  const place = h("p", { class: "meta", role: "group", "aria-label": `Did ${hit.id} help?` });
+  const give = (label, kind, words) => h("button", { type: "button", class: "link", onclick: async () => {
+    try {
+      await post("../feedback", { result_id: result, scope: app.asked().scope, [kind]: [hit.id] });
+      fill(place, h("span", { class: "dim" }, words));
+      say(words);
+    } catch (error) {
+      fill(place, app.failed(error));
+    }
+  } }, label);
+  return fill(place, give("It helped", "helpful", "Noted: it helped."), give("Not about it", "wrong", "Noted: it is not about the question."));
+}
+
 function contributions(hit) {
   const every = hit.contributions.filter((one) => Math.abs(one.added || 0) >= 0.005);
   if (!every.length) return "";
@@ -92,6 +109,7 @@ export class Hits {
   constructor(data, app) {
     this.app = app;
     this.base = data.hits;
+    this.result = data.id;
     this.cards = new Map();
     this.node = h("ol", { class: "hits" });
     this.draw(null);
@@ -105,7 +123,7 @@ export class Hits {
       h("div", { class: "what" },
         moved(move),
         hit.memory ? body(hit, this.app) : h("p", { class: "text", dir: "auto" }, hit.text || h("span", { class: "dim" }, "The text is not shown.")),
-        hit.reason ? reasons(hit) : "", hit.contributions ? found(hit) : "", meta(hit, open)),
+        hit.reason ? reasons(hit) : "", hit.contributions ? found(hit) : "", move ? "" : judged(hit, this.result, this.app), meta(hit, open)),
       h("div", { class: "why" },
         hit.score === null || hit.score === undefined ? "" : h("p", { class: "score" }, h("strong", null, percent(hit.score)), h("span", { class: "dim" }, " likely relevant")), bars));
   }

@@ -91,7 +91,9 @@ export function namesView(main, app) {
         around ? [" ", h("button", { type: "button", class: "link", onclick: () => load("") }, "Show all again")] : ""),
       data.names.length ? h("div", { class: "two names-two" },
         h("section", { class: "card nopad", "aria-label": "Graph" }, graph(data, choose)),
-        h("div", { class: "side" }, h("section", { class: "card" }, h("h2", null, "List"), filter, list), detail)) : h("p", { class: "card" }, data.withheld ? "" : "No names are known here yet."));
+        h("div", { class: "side" }, h("section", { class: "card" }, h("h2", null, "List"), filter, list), detail)) : h("p", { class: "card" }, data.withheld ? "" : ["No names yet. A memory brings its actor, its entities and the ends of its relations: ",
+        h("code", null, "recall add STORE TEXT --actor Mei --entity Kestrel"), ". Names that texts mention are declared with ",
+        h("code", null, "recall entity STORE NAME"), "."]));
     if (around) choose(around);
   };
 

@@ -41,7 +41,8 @@ function facts(data) {
   for (const fix of parsed.corrections) rows.push(["spelling", [theirs(fix.word), " is also read as ", theirs(fix.spelling)]]);
   if (parsed.type_hints.length) rows.push(["type", parsed.type_hints.join(", ")]);
   if (parsed.identifiers.length) rows.push(["id", theirs(parsed.identifiers.map((one) => one.text).join(", "))]);
-  rows.push(["words", parsed.terms.length ? theirs(parsed.terms.join(" · ")) : "no word: only meaning, names and times"]);
+  const searched = data.tokens.filter((one) => !one.roles.some((role) => role === "stop" || role === "negated")).map((one) => one.text);
+  rows.push(["words", parsed.terms.length && searched.length ? theirs(searched.join(" · ")) : "no word: only meaning, names and times"]);
   return h("dl", { class: "facts" }, rows.map(([name, what]) => [h("dt", null, name), h("dd", null, what)]));
 }
 
@@ -100,12 +101,13 @@ export function rules(data) {
 
 // -- searches on a time axis -----------------------------------------------------------------------------------------
 
+/** Two or three places, so far apart that their labels are read whole on a narrow screen. */
 function ticks(from, until) {
-  const rough = (until - from) / 4;
-  const unit = 10 ** Math.floor(Math.log10(rough || 1));
-  const step = [1, 2, 5, 10].map((n) => n * unit).find((n) => n >= rough) || rough;
+  const most = (until - from) * 0.88;
+  const unit = 10 ** Math.floor(Math.log10(most || 1));
+  const step = [5, 2, 1].map((n) => n * unit).find((n) => n <= most) || most;
   const found = [];
-  for (let at = Math.ceil(from / step) * step; at < until - (until - from) * 0.12 && found.length < 6; at += step) found.push(at);
+  for (let at = Math.ceil(from / step) * step; at <= from + most && found.length < 3; at += step) found.push(at);
   return found;
 }
 
@@ -125,8 +127,9 @@ function axis([from, until]) {
   const found = ticks(from, until);
   const step = found.length > 1 ? found[1] - found[0] : 1;
   return h("div", { class: "lane ticks", "aria-hidden": "true" }, h("span", { class: "who" }), h("span", { class: "track" },
-    found.map((at) => {
-      const tick = h("span", { class: "tick" }, step < 1 ? `${at.toFixed(1)} ms` : ms(at)); // neighbours differ
+    found.map((at, i) => {
+      const label = step < 1 ? `${at.toFixed(1)} ms` : ms(at); // neighbours differ
+      const tick = h("span", { class: "tick" }, i < found.length - 1 ? label.replace(" ms", "") : label);
       tick.style.insetInlineStart = `${((at - from) / (until - from)) * 100}%`;
       return tick;
     })), h("span", { class: "num" }));

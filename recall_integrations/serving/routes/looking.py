@@ -200,12 +200,13 @@ def _where(served: Served, caller: Caller, scope: str, privacy: str | None) -> t
 
 
 def _about(served: Served, caller: Caller) -> dict[str, Any]:
-    """Return the scopes and privacy modes that the caller may choose."""
+    """Return the scopes and privacy modes that the caller may choose, the one without a user last, and its rights."""
     counts = dict(served.store.scopes())
-    reached = caller.everywhere(counts)[:SCOPES_MAX]
+    reached = sorted(caller.everywhere(counts), key=lambda scope: scope == Scope())[:SCOPES_MAX]
     return {
         "version": __version__,
         "tokens": served.tokens is not None,
+        "may": list(caller.rights),
         "privacy": list(MODES[MODES.index(caller.privacy) :]),
         "scopes": [{"scope": scope_text(s), "name": _called(s), "memories": counts[s]} for s in reached],
         "deadline_ms": served.optimizer.config.limits.time_budget_ms,
@@ -214,4 +215,4 @@ def _about(served: Served, caller: Caller) -> dict[str, Any]:
 
 def _called(scope: Scope) -> str:
     """Join the parts of a scope that are set."""
-    return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "everybody"
+    return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "without a user"

@@ -126,7 +126,10 @@ def _lexical_nums(directory: Path) -> Nums:
     with _elsewhere() as made:
         for file in directory.iterdir():
             if file.is_file() and not file.name.endswith(".lock"):
-                (made / file.name).symlink_to(file.absolute())
+                try:
+                    (made / file.name).symlink_to(file.absolute())
+                except OSError:  # Windows lets few users make links
+                    shutil.copyfile(file, made / file.name)
         return LexicalIndex(made).nums()
 
 

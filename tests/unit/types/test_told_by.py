@@ -13,7 +13,8 @@ from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.schema import TextNode
 
 from recall_integrations import Memory, MemoryStore
-from recall_integrations.adapters.documents import memory_of_document, memory_of_node
+from recall_integrations.adapters.documents import memory_of_document
+from recall_integrations.adapters.nodes import memory_of_node
 from tests.rows import each_row
 
 NOON = datetime(2026, 3, 2, 12, 0, tzinfo=timezone.utc)
