@@ -51,16 +51,25 @@ AWAY = "vectors.away"
 
 
 class SemanticRetriever:
-    """The semantic arm: cosine similarity, the best over the query and its rewrites."""
+    """The semantic arm: cosine similarity, the best over the query and its rewrites.
+
+    With `always` a scope's collection is asked also where its vectors can be scanned, but for what a filter leaves.
+    """
 
     name = "semantic"
 
     def __init__(
-        self, index: Callable[[], Neighbours], home_of: Callable[[int], str], home_until: Callable[[int], int]
+        self,
+        index: Callable[[], Neighbours],
+        home_of: Callable[[int], str],
+        home_until: Callable[[int], int],
+        *,
+        always: bool = False,
     ) -> None:
         self._index = index
         self._home_of = home_of
         self._home_until = home_until
+        self._always = always
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Return candidates by cosine, in [-1, 1]."""
@@ -69,13 +78,14 @@ class SemanticRetriever:
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)
-        if request.similarities is not None:
+        if request.similarities is not None and not (self._always and self._home_until(view.scope_id)):
             best, scores = request.similarities.top(_allowed(request), request.limit)
             return ArmResult(arm=self.name, rows=best, scores=scores, note="exact")
         rows = np.flatnonzero(view.alive if request.allowed is None else view.alive & request.allowed)
         share = len(rows) / max(1, view.size)
         # What HNSW may be asked for has to hold enough.
-        if len(rows) <= SUBSET_MAX or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
+        few = len(rows) <= SUBSET_MAX and not (self._always and request.allowed is None)
+        if few or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
             return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
         try:
             found = self._approximate(request, rows, share)
@@ -100,6 +110,8 @@ class SemanticRetriever:
     def _scanned(self, request: ArmRequest, rows: Rows) -> NDArray[np.float32]:
         """Compute the cosine of each row from the vectors themselves."""
         assert request.vectors is not None
+        if request.similarities is not None:
+            return request.similarities.of(rows)
         best = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), SCANNED_AT_ONCE):
             request.check_time()

@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,8 +72,20 @@ STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the met
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
 
 
+class Labels(Protocol):
+    """Source of the metadata by which others can read collections."""
+
+    def of_collection(self, home: str) -> dict[str, str]:
+        """Return the metadata of a collection, beside our own."""
+
+    def of_vectors(self, nums: Sequence[int]) -> list[dict[str, str]]:
+        """Return the metadata of each vector."""
+
+
 class ChromaServer(CollectionServer):
     """Chroma, wherever it is. Threads share it; chromadb is loaded at the first request."""
+
+    labels: Labels | None = None  # `None` = nothing but numbers and vectors leaves the record
 
     hnsw: Mapping[str, object] = HNSW
     batch, results = 1_000, 10_000  # most vectors of a request, most neighbours or numbers of an answer
@@ -98,7 +110,7 @@ class ChromaServer(CollectionServer):
             lambda client: client.create_collection(
                 name=home_name(home),
                 configuration={"hnsw": dict(self.hnsw)},
-                metadata={STORE: store},
+                metadata={STORE: store, **self._labelled(home)},
                 get_or_create=True,
                 **self.where,
             )
@@ -117,8 +129,8 @@ class ChromaServer(CollectionServer):
         )
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        collection = self._collection(home)
-        self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
+        collection, metadata = self._collection(home), {STORE: store, SEQ: seq, DIGEST: digest, **self._labelled(home)}
+        self._asked(lambda _: collection.modify(metadata=metadata))
 
     def drop(self, home: str) -> None:
         self._collections.pop(home, None)
@@ -133,8 +145,9 @@ class ChromaServer(CollectionServer):
             ids = [str(n) for n in deletes[start : start + most]]
             self._asked(partial(_delete, collection, ids))
         for start in range(0, len(nums), most):
-            ids = [str(n) for n in nums[start : start + most]]
-            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
+            some = nums[start : start + most]
+            metadatas = None if self.labels is None else self.labels.of_vectors(some)
+            self._asked(partial(_put, collection, [str(n) for n in some], vectors[start : start + most], metadatas))
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
@@ -157,6 +170,9 @@ class ChromaServer(CollectionServer):
         while part := self._asked(lambda _: collection.get(include=[], limit=self.results, offset=len(ids))["ids"]):
             ids.extend(part)
         return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
+
+    def _labelled(self, home: str) -> dict[str, str]:
+        return {} if self.labels is None else self.labels.of_collection(home)
 
     def _keep(self, home: str, model: Any) -> None:
         from chromadb.api.models.Collection import Collection
@@ -287,8 +303,10 @@ def _delete(collection: Any, ids: list[str], _client: Any) -> None:
     collection.delete(ids=ids)
 
 
-def _put(collection: Any, ids: list[str], vectors: NDArray[np.float32], _client: Any) -> None:
-    collection.upsert(ids=ids, embeddings=vectors)
+def _put(
+    collection: Any, ids: list[str], vectors: NDArray[np.float32], metadatas: list[dict[str, str]] | None, _client: Any
+) -> None:
+    collection.upsert(ids=ids, embeddings=vectors, metadatas=metadatas)
 
 
 def _headers(settings: VectorsConfig) -> dict[str, str]:
