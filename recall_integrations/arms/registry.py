@@ -64,10 +64,10 @@ class ArmSpec:
 
 
 def _semantic(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    indexes, always = store.indexes, store.config.vectors.all_in_chroma
+    indexes, ready = store.indexes, store.indexes.ready if store.config.vectors.all_in_chroma else None
     return InMemory(
-        lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, always=always),
-        lambda request: request.similarities is not None and not always,
+        lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, ready=ready),
+        lambda request: request.similarities is not None and ready is None,
     )
 
 

@@ -110,6 +110,7 @@ class Collections:
         self._fingerprint, self._problem = fingerprint, problem
         self._lock, self._looking = threading.RLock(), threading.RLock()
         self._unseen = not self.shared  # whether files are still to be checked
+        self._awaited, self._seen = False, threading.Event()  # whether a recall waits for that
         self._known: dict[int, tuple[Home, float]] = {}  # with the time of reading, in monotonic seconds
         self._forgotten = 0  # how often one of them was dropped
         self._checks = Checks(self._engine, server)
@@ -152,6 +153,14 @@ class Collections:
         except (VectorsAway, VectorsRefused):
             self._checks.proven.clear()  # the server may come back with another disk
             raise
+
+    def ready(self, seconds: float) -> bool:
+        """Say whether the collections can be asked; a thread opens files meanwhile, and is waited for some seconds."""
+        if self._unseen:
+            self._awaited = self._busy = True
+            self.filling.wake(urgent=True)
+            self._seen.wait(seconds)
+        return not self._unseen
 
     def health(self) -> tuple[Health, ...]:
         """Return the health of the server; nothing if there is none, or it was never asked."""
@@ -253,6 +262,7 @@ class Collections:
                         self._checks.compare(scope_id, home)
                 index_files.mark_trying(path, False)
                 self._unseen = False
+                self._seen.set()
                 return
             except (IndexUnavailable, OSError) as e:
                 problem = str(e)
@@ -323,7 +333,7 @@ class Collections:
             time.sleep(POLL_S)
 
     def _work(self, *, looking: bool = False) -> bool:
-        if self.shared and not self._swept:
+        if (self.shared and not self._swept) or (self._awaited and self._unseen):
             return True
         with self._engine.connect() as connection:
             found = self._noted(connection)
@@ -627,6 +637,7 @@ class Collections:
         if self._files is not None and self._mine:
             self._files.empty()
             self._unseen = False
+            self._seen.set()
             with self._engine.begin() as connection:
                 homes.removed(connection, homes.left(connection, files=True))
         return bool(found)
