@@ -269,7 +269,7 @@ class VectorsConfig:
         return host == CLOUD or host.endswith(f".{CLOUD}")
 
     def __post_init__(self) -> None:
-        if self.address and self.index == "scan" or self.address == PGVECTOR and self.index != "auto":
+        if (self.address and self.index == "scan") or (self.address == PGVECTOR and self.index != "auto"):
             raise ConfigError(
                 f"vectors.index {self.index!r} has no use for vectors.address {self.address!r}. Leave one of them out."
             )

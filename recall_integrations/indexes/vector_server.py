@@ -13,7 +13,7 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +25,7 @@ from recall_integrations.indexes.vectors import (
     HNSW,
     CollectionLost,
     CollectionServer,
+    Labels,
     Seen,
     VectorsLate,
     VectorsOver,
@@ -70,16 +71,6 @@ MAJOR = "1"  # of servers that can be used
 STORE, SEQ, DIGEST = "recall_store", "recall_seq", "recall_digest"  # in the metadata of a collection
 # What those that run a server decide for it is left to them.
 SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construction", "ef_search")}
-
-
-class Labels(Protocol):
-    """Source of the metadata by which others can read collections."""
-
-    def of_collection(self, home: str) -> dict[str, str]:
-        """Return the metadata of a collection, beside our own."""
-
-    def of_vectors(self, nums: Sequence[int]) -> list[dict[str, str]]:
-        """Return the metadata of each vector."""
 
 
 class ChromaServer(CollectionServer):

@@ -64,6 +64,16 @@ class Neighbours(Protocol):
         """Return nums and cosines of the approximate nearest neighbours, falling."""
 
 
+class Labels(Protocol):
+    """Source of the metadata by which others can read collections."""
+
+    def of_collection(self, home: str) -> dict[str, str]:
+        """Return the metadata of a collection, beside our own."""
+
+    def of_vectors(self, nums: Sequence[int]) -> list[dict[str, str]]:
+        """Return the metadata of each vector."""
+
+
 def finds_itself(cosines: NDArray[np.float32]) -> bool:
     """Say whether a search for a collection's own vector has found it, given the cosines of what it found."""
     return bool(len(cosines)) and float(cosines.max()) >= SELF_COSINE

@@ -80,7 +80,7 @@ class ChromaFiles(ChromaServer):
         index_files.sweep_epochs(self._directory, SEMANTIC, [self.path])
 
     def seal(self) -> None:
-        """Note the state of the closed files, unless others may read them: Chroma's client writes where it only reads."""
+        """Note the state of the closed files, unless Chroma's client may read them, which writes to them."""
         if self.labels is not None:
             return
         try:

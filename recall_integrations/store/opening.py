@@ -27,8 +27,8 @@ from recall_integrations.store.collections import Collections
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entities import Extractor
+from recall_integrations.store.homes import WITH_IDS, RecordLabels
 from recall_integrations.store.indexes import Indexes, Note
-from recall_integrations.store.labels import WITH_IDS, RecordLabels
 from recall_integrations.store.parts import Made, StoreParts
 from recall_integrations.store.spellers import Spellers
 
