@@ -46,6 +46,7 @@ from recall_integrations.indexes.vectors import (
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
+from recall_integrations.resilience.retries import pause_s
 from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.collection_checks import Checks
@@ -578,8 +579,7 @@ class Collections:
         self._tries += 1
         self._report(error, f"{self.server.called} is away." if isinstance(error, VectorsAway) else "")
         if not self.filling.hurried:
-            longest = min(PAUSE_MAX_S, PAUSE_S * 2 ** min(self._tries, 10))
-            self.filling.wake(after=max(self.server.resting, random.uniform(PAUSE_S / 2, longest)))
+            self.filling.wake(after=max(self.server.resting, pause_s(self._tries, PAUSE_S, PAUSE_MAX_S)))
 
     # -- making anew -------------------------------------------------------------------------------------------------
 
