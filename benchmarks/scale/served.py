@@ -99,7 +99,7 @@ class Way:
         if counts:
             self.ms.append((time.perf_counter() - began) * 1e3)
             self.arm_ms.append(found.timings_ms.get("arm.semantic", np.nan))
-            self.hits[question.id] = [hit.memory.id for hit in found.hits]
+            self.hits[question.id] = [str(hit.memory.id) for hit in found.hits]
             self.degraded += bool(found.degraded)
 
     def figures(self, exact: Way) -> dict[str, Any]:

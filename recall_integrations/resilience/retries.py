@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_any, wait_random_exponential
+from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
 
 from recall_integrations.resilience.failures import of_the_input, status_of
 
@@ -61,7 +61,7 @@ def policy(
     jittered = wait_random_exponential(multiplier=pause_s, max=pause_max_s)
     return {
         "retry": retry_if_exception(again),
-        "stop": stop_any(stop_after_attempt(tries), lambda state: time.monotonic() + state.upcoming_sleep >= until),
+        "stop": lambda state: state.attempt_number >= tries or time.monotonic() + state.upcoming_sleep >= until,
         "wait": lambda state: at_least_s(state) + jittered(state),
         "reraise": True,
         **more,
@@ -72,7 +72,7 @@ def pause_s(tries: int, first_s: float, most_s: float) -> float:
     """Return the seconds until the next try of work that nobody waits for."""
     state = RetryCallState(Retrying(), None, (), {})
     state.attempt_number = tries
-    return wait_random_exponential(multiplier=first_s, max=most_s)(state)
+    return wait_random_exponential(multiplier=first_s, min=first_s / 2, max=most_s)(state)
 
 
 def raised(state: RetryCallState) -> BaseException | None:
