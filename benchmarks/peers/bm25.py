@@ -1,6 +1,6 @@
 """The lexical retriever beside rank-bm25 over the same stems: milliseconds of a query, and what one more memory costs.
 
-    python -m benchmarks.speed.bm25 --memories 10000 --memories 100000
+    python -m benchmarks.peers.bm25 --memories 10000 --memories 100000
 
 Both are asked the same made-up queries in turn. rank-bm25 takes no document: one more means to make all of it anew.
 """
