@@ -2,8 +2,8 @@
 
     python -m benchmarks.scale.small_scopes --scopes 300 --memories 100
 
-Prints seconds of processor to fill, megabytes on disk, milliseconds of the first and the second query of each scope, and
-the resident memory that Chroma has taken by then. Vectors are random, with our settings of HNSW.
+Prints seconds of processor to fill, megabytes on disk, milliseconds of the first and the second query of each scope,
+and the resident memory that Chroma has taken by then. Vectors are random, with our settings of HNSW.
 """
 
 from __future__ import annotations
@@ -36,15 +36,15 @@ def measure(directory: str, scopes: int, memories: int, *, shared: bool) -> dict
     client = chromadb.PersistentClient(directory, settings=Settings(anonymized_telemetry=False))
     rng, made, before = np.random.default_rng(0), dict[str, Any](), resident_mb()
 
+    settings: Any = {"hnsw": dict(HNSW)}
+
     def name(scope: int) -> str:
         return ALL if shared else f"recall-{scope}"
 
     began = time.process_time()
     for scope in range(scopes):
         if name(scope) not in made:
-            made[name(scope)] = client.create_collection(
-                name(scope), configuration={"hnsw": dict(HNSW)}, embedding_function=None
-            )
+            made[name(scope)] = client.create_collection(name(scope), configuration=settings, embedding_function=None)
         made[name(scope)].upsert(
             ids=[f"{scope}.{n}" for n in range(memories)],
             embeddings=rng.normal(size=(memories, DIMENSIONS)).astype(np.float32),
