@@ -26,7 +26,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.config.answering import LimitsConfig
 from recall_integrations.config.schema import catalogue
 from recall_integrations.store.memory_store import MemoryStore
-from tests import on_postgres, quick
+from tests import in_chroma, on_postgres, quick
 from tests.postgres import Postgres, running
 
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
@@ -210,6 +210,13 @@ def store(open_store: OpenStore) -> MemoryStore:
 def stores_in_postgres() -> Iterator[None]:
     """Only where it was asked for: see `tests.on_postgres`."""
     with on_postgres.in_place_of_directories():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=in_chroma.wanted())
+def scopes_in_chroma() -> Iterator[None]:
+    """Only where it was asked for: see `tests.in_chroma`."""
+    with in_chroma.every_scope():
         yield
 
 

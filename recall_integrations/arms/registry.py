@@ -29,7 +29,7 @@ MakeArm = Callable[[], Arm]
 LIFT = 2.0  # what the best match of an arm of one's own adds; a date that is asked for adds as much
 
 
-def _always(_parsed: ParsedQuery, _plan: RetrievalPlan) -> bool:
+def _applies(_parsed: ParsedQuery, _plan: RetrievalPlan) -> bool:
     return True
 
 
@@ -53,7 +53,7 @@ class ArmSpec:
 
     name: str
     make: Callable[[MemoryStore, RecallConfig], MakeArm]
-    applies: Callable[[ParsedQuery, RetrievalPlan], bool] = _always
+    applies: Callable[[ParsedQuery, RetrievalPlan], bool] = _applies
     weight: float = 1.0
     evidence: tuple[str, ...] = ()
     lift: float = LIFT
@@ -64,8 +64,11 @@ class ArmSpec:
 
 
 def _semantic(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    indexes = store.indexes
-    return InMemory(lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until))
+    indexes, ready = store.indexes, store.indexes.ready if store.config.vectors.all_in_chroma else None
+    return InMemory(
+        lambda: SemanticRetriever(lambda: indexes.neighbours, indexes.home_of, indexes.home_until, ready=ready),
+        lambda request: request.similarities is not None and ready is None,
+    )
 
 
 def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:

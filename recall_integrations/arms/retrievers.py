@@ -51,16 +51,26 @@ AWAY = "vectors.away"
 
 
 class SemanticRetriever:
-    """The semantic arm: cosine similarity, the best over the query and its rewrites."""
+    """The semantic arm: cosine similarity, the best over the query and its rewrites.
+
+    With `ready`, a scope's collection is asked also where its vectors can be scanned, but for what a filter leaves: as
+    soon as it can be, which is waited for so many seconds.
+    """
 
     name = "semantic"
 
     def __init__(
-        self, index: Callable[[], Neighbours], home_of: Callable[[int], str], home_until: Callable[[int], int]
+        self,
+        index: Callable[[], Neighbours],
+        home_of: Callable[[int], str],
+        home_until: Callable[[int], int],
+        *,
+        ready: Callable[[float], bool] | None = None,
     ) -> None:
         self._index = index
         self._home_of = home_of
         self._home_until = home_until
+        self._ready = ready
 
     def search(self, request: ArmRequest) -> ArmResult:
         """Return candidates by cosine, in [-1, 1]."""
@@ -69,13 +79,14 @@ class SemanticRetriever:
         view = request.view
         if not view.size:
             return ArmResult.empty(self.name)
-        if request.similarities is not None:
+        if request.similarities is not None and not (self._ready and self._home_until(view.scope_id)):
             best, scores = request.similarities.top(_allowed(request), request.limit)
             return ArmResult(arm=self.name, rows=best, scores=scores, note="exact")
         rows = np.flatnonzero(view.alive if request.allowed is None else view.alive & request.allowed)
         share = len(rows) / max(1, view.size)
         # What HNSW may be asked for has to hold enough.
-        if len(rows) <= SUBSET_MAX or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
+        few = len(rows) <= SUBSET_MAX and not (self._ready and request.allowed is None)
+        if few or not self._home_until(view.scope_id) or share * FETCH_MAX < request.limit:
             return request.result(self.name, rows, self._scanned(request, rows), note="exact subset")
         try:
             found = self._approximate(request, rows, share)
@@ -100,6 +111,8 @@ class SemanticRetriever:
     def _scanned(self, request: ArmRequest, rows: Rows) -> NDArray[np.float32]:
         """Compute the cosine of each row from the vectors themselves."""
         assert request.vectors is not None
+        if request.similarities is not None:
+            return request.similarities.of(rows)
         best = np.empty(len(rows), dtype=np.float32)
         for start in range(0, len(rows), SCANNED_AT_ONCE):
             request.check_time()
@@ -115,6 +128,8 @@ class SemanticRetriever:
         view = request.view
         fetch = request.limit if selectivity > 0.999 else int(OVERFETCH * request.limit / max(selectivity, 1e-3))
         fetch = min(max(fetch, request.limit), FETCH_MAX, view.size)
+        if self._ready is not None and not self._ready(request.deadline.remaining() * SERVER_SHARE):
+            raise VectorsAway("Chroma is not loaded yet.")
         index = self._index()  # which makes a damaged one anew, so how far it reaches is asked after that
         home = self._home_of(view.scope_id)
         until = self._home_until(view.scope_id)

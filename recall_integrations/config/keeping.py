@@ -223,9 +223,12 @@ BATCH_MAX, RESULTS_MAX = 500, 20_000  # of a server of one's own
 
 @section("vectors")
 class VectorsConfig:
-    """Where the vectors of scopes are that are too large to be scanned (docs/chroma-server.md, docs/postgres.md).
+    """Where near vectors are looked for, and where those of large scopes are (docs/chroma-server.md, docs/postgres.md).
 
     Args:
+        index: `auto`: a scope is scanned in memory, a large one (`retrieval.exact_max`, `retrieval.cache_mb`) has a
+            collection; `scan`: every scope is scanned; `chroma`: every scope has a collection in Chroma, in the
+            store's directory or on the server of `address`, which Chroma's own client can read.
         address: of a Chroma server, `https://chroma.example:8000`; or `pgvector`: the store's own PostgreSQL, with the
             extension of that name; empty = there is none: a store in a directory keeps these vectors in its files, one
             in PostgreSQL scans them.
@@ -237,11 +240,17 @@ class VectorsConfig:
             answer without the server.
     """
 
+    index: Literal["auto", "scan", "chroma"] = "auto"
     address: Text = ""
     token_variable: Text = ""
     tenant: Text = "default_tenant"
     database: Text = "default_database"
     timeout_ms: Annotated[float, in_range(1, 600_000)] = 5_000.0
+
+    @property
+    def all_in_chroma(self) -> bool:
+        """True if every scope has a collection, whose vectors carry the ids of their memories."""
+        return self.index == "chroma"
 
     @property
     def batch(self) -> int:
@@ -260,6 +269,10 @@ class VectorsConfig:
         return host == CLOUD or host.endswith(f".{CLOUD}")
 
     def __post_init__(self) -> None:
+        if (self.address and self.index == "scan") or (self.address == PGVECTOR and self.index != "auto"):
+            raise ConfigError(
+                f"vectors.index {self.index!r} has no use for vectors.address {self.address!r}. Leave one of them out."
+            )
         for name, default in defaults(self, OF_CHROMA).items() if self.address == PGVECTOR else ():
             if getattr(self, name) != default:
                 raise ConfigError(

@@ -43,7 +43,7 @@ from recall_integrations.types import Scope
 FIXED = frozenset(
     """
     retrieval.exact_max retrieval.cache_mb retrieval.semantic_remote query.spelling_threshold
-    vectors.address vectors.token_variable vectors.tenant vectors.database vectors.timeout_ms
+    vectors.index vectors.address vectors.token_variable vectors.tenant vectors.database vectors.timeout_ms
     postgres.pool_size breakers.failures_max breakers.open_s
     """.split()
 )

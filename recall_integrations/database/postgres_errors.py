@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import logging
 import re
+import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from sqlalchemy import URL
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
-from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_attempt, stop_after_delay
-from tenacity import wait_random_exponential as jittered
+from tenacity import RetryCallState, Retrying
 
 from recall_integrations.database.connections import WAITED_S
 from recall_integrations.errors import InvalidMemory, RecallError, StoreCorrupt, StoreError, StoreVersionError
 from recall_integrations.patterns import regex
+from recall_integrations.resilience.retries import policy, raised
 
 _AGAIN = frozenset({"40001", "40P01"})  # serialization failure, deadlock: PostgreSQL says to try again
 _AWAY = frozenset({"57P01", "57P02", "57P03"})  # it is shut down, has crashed, or is not up yet
@@ -200,7 +202,6 @@ def secrets_of(url: URL) -> list[str]:
 
 T = TypeVar("T")
 TRIES = 8
-WAIT_S, WAIT_MAX_S = 0.05, 1.0  # before the second try at most, before any at most
 WITHIN_S = 5.0  # after which no other try begins
 _TAKEN = "23505"  # the key is there
 
@@ -212,14 +213,8 @@ def tried_again(work: Callable[[], T], *, twice: bool, tries: int = TRIES, withi
 
     With `twice` it does no harm to do it twice: it is tried again also where nobody knows whether it was committed.
     """
-    retrying = Retrying(
-        retry=retry_if_exception(lambda error: may_be_tried_again(error, twice=twice)),
-        wait=jittered(multiplier=WAIT_S, max=WAIT_MAX_S),
-        stop=stop_after_attempt(tries) | stop_after_delay(within_s),
-        before_sleep=_told,
-        reraise=True,
-    )
-    return retrying(work)
+    again = partial(may_be_tried_again, twice=twice)
+    return Retrying(**policy(tries, again, until=time.monotonic() + within_s, before_sleep=_told))(work)
 
 
 def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
@@ -236,5 +231,4 @@ def _while_committing(error: BaseException | None) -> bool:
 
 
 def _told(state: RetryCallState) -> None:
-    error = None if state.outcome is None else state.outcome.exception()
-    logger.info("A write is tried again (%d): %s", state.attempt_number, error)
+    logger.info("A write is tried again (%d): %s", state.attempt_number, raised(state))

@@ -25,6 +25,7 @@ from recall_integrations.indexes.vectors import (
     HNSW,
     CollectionLost,
     CollectionServer,
+    Labels,
     Seen,
     VectorsLate,
     VectorsOver,
@@ -75,6 +76,8 @@ SERVED_HNSW = {key: HNSW[key] for key in ("space", "max_neighbors", "ef_construc
 class ChromaServer(CollectionServer):
     """Chroma, wherever it is. Threads share it; chromadb is loaded at the first request."""
 
+    labels: Labels | None = None  # `None` = nothing but numbers and vectors leaves the record
+
     hnsw: Mapping[str, object] = HNSW
     batch, results = 1_000, 10_000  # most vectors of a request, most neighbours or numbers of an answer
     where: Mapping[str, str] = MappingProxyType({})  # the tenant and the database, unless they are Chroma's own
@@ -98,7 +101,7 @@ class ChromaServer(CollectionServer):
             lambda client: client.create_collection(
                 name=home_name(home),
                 configuration={"hnsw": dict(self.hnsw)},
-                metadata={STORE: store},
+                metadata={STORE: store, **self._labelled(home)},
                 get_or_create=True,
                 **self.where,
             )
@@ -117,8 +120,8 @@ class ChromaServer(CollectionServer):
         )
 
     def mark(self, home: str, store: str, seq: int, digest: str) -> None:
-        collection = self._collection(home)
-        self._asked(lambda _: collection.modify(metadata={STORE: store, SEQ: seq, DIGEST: digest}))
+        collection, metadata = self._collection(home), {STORE: store, SEQ: seq, DIGEST: digest, **self._labelled(home)}
+        self._asked(lambda _: collection.modify(metadata=metadata))
 
     def drop(self, home: str) -> None:
         self._collections.pop(home, None)
@@ -133,8 +136,9 @@ class ChromaServer(CollectionServer):
             ids = [str(n) for n in deletes[start : start + most]]
             self._asked(partial(_delete, collection, ids))
         for start in range(0, len(nums), most):
-            ids = [str(n) for n in nums[start : start + most]]
-            self._asked(partial(_put, collection, ids, vectors[start : start + most]))
+            some = nums[start : start + most]
+            metadatas = None if self.labels is None else self.labels.of_vectors(some)
+            self._asked(partial(_put, collection, [str(n) for n in some], vectors[start : start + most], metadatas))
 
     def nearest(
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
@@ -157,6 +161,9 @@ class ChromaServer(CollectionServer):
         while part := self._asked(lambda _: collection.get(include=[], limit=self.results, offset=len(ids))["ids"]):
             ids.extend(part)
         return np.sort(np.asarray([int(i) for i in ids], dtype=np.int64))
+
+    def _labelled(self, home: str) -> dict[str, str]:
+        return {} if self.labels is None else self.labels.of_collection(home)
 
     def _keep(self, home: str, model: Any) -> None:
         from chromadb.api.models.Collection import Collection
@@ -288,8 +295,10 @@ def _delete(collection: Any, ids: list[str], _client: Any) -> None:
     collection.delete(ids=ids)
 
 
-def _put(collection: Any, ids: list[str], vectors: NDArray[np.float32], _client: Any) -> None:
-    collection.upsert(ids=ids, embeddings=vectors)
+def _put(
+    collection: Any, ids: list[str], vectors: NDArray[np.float32], metadatas: list[dict[str, str]] | None, _client: Any
+) -> None:
+    collection.upsert(ids=ids, embeddings=vectors, metadatas=metadatas)
 
 
 def _headers(settings: VectorsConfig) -> dict[str, str]:

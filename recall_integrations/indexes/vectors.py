@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+from tenacity import Retrying
 
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.records import record
@@ -24,6 +25,7 @@ from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health, Pace
+from recall_integrations.resilience.retries import TRIES, policy
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors
@@ -62,6 +64,16 @@ class Neighbours(Protocol):
         self, home: str, vector: NDArray[np.float32], limit: int, *, seconds: float = math.inf
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
         """Return nums and cosines of the approximate nearest neighbours, falling."""
+
+
+class Labels(Protocol):
+    """Source of the metadata by which others can read collections."""
+
+    def of_collection(self, home: str) -> dict[str, str]:
+        """Return the metadata of a collection, beside our own."""
+
+    def of_vectors(self, nums: Sequence[int]) -> list[dict[str, str]]:
+        """Return the metadata of each vector."""
 
 
 def finds_itself(cosines: NDArray[np.float32]) -> bool:
@@ -236,11 +248,23 @@ class CollectionServer(ABC):
             why, left = self._breaker.known.why, math.ceil(self._breaker.left_s)
             raise VectorsAway(f"{self.called} failed lately ({why}); it is asked again in {left} s.")
         limit_s = min(seconds, self._limit_s)
-        try:
+        until, tried = time.monotonic() + limit_s, list[int]()
+
+        def again(error: BaseException) -> bool:
+            # What is late has had its time, and what is in files fails again.
+            return isinstance(error, Exception) and not self.own and type(self._met(error)) is VectorsAway
+
+        def once() -> T:
+            tried.append(1)
             with self._counted():
-                answer = call(limit_s)
+                return call(until - time.monotonic())
+
+        try:
+            answer = Retrying(**policy(TRIES, again, until=until))(once)
         except failures() as e:
             met = self._met(e)
+            if len(tried) > 1:
+                met.args = (f"{met} Tried {len(tried)} times.",)
             if isinstance(met, CollectionLost | VectorsOver):
                 self._breaker.succeeded(given)
             elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):

@@ -58,6 +58,7 @@ from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import serving
 from recall_integrations.resilience.guard import Guards, Health
+from recall_integrations.resilience.retries import TRIES
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
@@ -80,7 +81,6 @@ from recall_integrations.types.result import NOT_SEARCHED
 SCOPE_SETTINGS = "settings.scope"
 ENTITY_LLM_MS = 1_000.0  # longest wait for an LLM that is asked about names
 CACHE = "cache"  # name in `timings_ms` and events of an answer that was kept
-EMBED_ATTEMPTS = 2  # a remote embedding is the cheapest call to repeat, and the dearest to do without
 EMBED_FAIR_MS = 500.0  # half of a recall of one second; remote embeddings take some 150
 BUSY_S = 0.01  # seconds until a scope is asked for again where as many as may be are being read
 LATE_S = 1.0  # seconds beyond the deadline that a recall waits for a store's server: a small scope may come late
@@ -209,10 +209,10 @@ class ReadPath:
         makers = {spec.name: spec.make(store, config) for spec in specs}
         unsure = None
         if config.query.entity_llm and llm is not None:
-            unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS))
+            unsure = EntityFallback(llm, guards.of("entities", who=_name(llm), limit_ms=ENTITY_LLM_MS, attempts=TRIES))
         precise = config.planner.precise_threshold
         parse = Parse(store, config, unsure, self._admission.waiting)
-        embed = Embed(store, guards.of("embed", attempts=EMBED_ATTEMPTS, fair_ms=EMBED_FAIR_MS))
+        embed = Embed(store, guards.of("embed", attempts=TRIES, fair_ms=EMBED_FAIR_MS))
         arms = Arms(
             specs,
             makers,
@@ -241,7 +241,7 @@ class ReadPath:
         settings, path = self.config.rewriting, self.store.path
         return Rewriting(
             llm,
-            self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms),
+            self.guards.of("rewrite", who=_name(llm), limit_ms=settings.timeout_ms, attempts=TRIES),
             settings,
             RewriteCache(path / CACHE_FILE, ttl_s=settings.cache_s),
             Contract(path / CONTRACT_FILE),
@@ -250,7 +250,8 @@ class ReadPath:
     def _rerank_stage(self, reranker: Reranker | None) -> RerankStage | None:
         if reranker is None:
             return None
-        guard = self.guards.of("rerank", who=reranker.name, limit_ms=self.config.limits.rerank_budget_ms)
+        limit_ms = self.config.limits.rerank_budget_ms
+        guard = self.guards.of("rerank", who=reranker.name, limit_ms=limit_ms, attempts=TRIES)
         return RerankStage(reranker, self.config.rerank, guard)
 
     # -- called by the optimizer ------------------------------------------------------------------------------------

@@ -292,9 +292,11 @@ class RerankStage:
         if answer.reason in (EMPTY, TIMEOUT):
             worker.cancel()
             return self._left(request, replace(outcome, reason="failure.timeout"), TimeoutError())
-        return self._left(request, replace(outcome, reason="failure.error"), answer.error)
+        return self._left(request, replace(outcome, reason="failure.error"), answer.error, answer.told)
 
-    def _left(self, request: RerankRequest, outcome: RerankOutcome, error: BaseException | None) -> Reranked:
+    def _left(
+        self, request: RerankRequest, outcome: RerankOutcome, error: BaseException | None, told: str = ""
+    ) -> Reranked:
         """Leave the order as it is, and name the reason."""
         if error is None:
             return Reranked(order=_same(request), outcome=outcome)
@@ -302,7 +304,7 @@ class RerankStage:
             reason, detail = "timeout", f"{self._reranker.name} did not answer within {outcome.duration_ms:.0f} ms."
         else:
             reason = error.code.lower() if isinstance(error, RecallError) else "error"
-            detail = f"{type(error).__name__}: {error}"
+            detail = f"{type(error).__name__}: {error}{told}"
         return Reranked(order=_same(request), outcome=outcome, degraded=(_degradation(reason, detail),))
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:

@@ -42,18 +42,24 @@ def serving(whose: str) -> Iterator[None]:
 OF_THE_INPUT = frozenset((400, 413, 414, 415, 422))  # status codes of HTTP
 
 
-def of_the_input(error: BaseException) -> bool:
-    """Say whether an error is due to this input: too long, not allowed. A component that answers so is not away.
+def status_of(error: BaseException) -> int | None:
+    """Return the status of the reply that an error tells of; `None` = it names none.
 
-    Clients of models name the status of a reply `status_code`, `http_status` or `code`, or that of their `response`. An
-    error of ours may wrap theirs.
+    Clients of models name it `status_code`, `http_status` or `code`, or that of their `response`. An error of ours may
+    wrap theirs.
     """
     error = error if error.__cause__ is None else error.__cause__
     holders = (error, getattr(error, "response", None))
     names = ("status_code", "http_status", "status", "code")
     said = [getattr(holder, name, None) for holder in holders if holder is not None for name in names]
-    status = next((value for value in said if isinstance(value, int) and 100 <= value < 600), None)
-    return status in OF_THE_INPUT if status is not None else isinstance(error, UnicodeError)
+    return next((value for value in said if isinstance(value, int) and 100 <= value < 600), None)
+
+
+def of_the_input(error: BaseException) -> bool:
+    """Say whether an error is due to this input: too long, not allowed. A component that answers so is not away."""
+    status = status_of(error)
+    cause = error if error.__cause__ is None else error.__cause__
+    return status in OF_THE_INPUT if status is not None else isinstance(cause, UnicodeError)
 
 
 def time_of(clock: Callable[[], datetime]) -> datetime:

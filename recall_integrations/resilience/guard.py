@@ -19,7 +19,7 @@ from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager, nullcontext
 from typing import Generic, TypeVar
 
-from tenacity import Retrying, retry_if_exception_type, stop_after_attempt, wait_random_exponential
+from tenacity import RetryCallState, Retrying
 
 from recall_integrations.config import BreakerConfig
 from recall_integrations.errors import RecallError, RecallTimeout
@@ -28,6 +28,7 @@ from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import for_whom, of_the_input
+from recall_integrations.resilience.retries import may_pass, policy, raised
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
@@ -134,7 +135,6 @@ T = TypeVar("T")
 FAIR_MS = 1_000.0  # a call that had less than this, and less than its whole limit, may be late and not have failed
 FAIR_SHARE = 0.9  # share of these: some time was spent before the call began
 LATE = 2.0  # a run that did not end in time is taken to need this many times the time it had
-RETRY_SECONDS, RETRY_SECONDS_MAX = 0.05, 1.0
 SUCCESS, EMPTY, TIMEOUT, ERROR, CANCELLED = "success", "empty", "timeout", "error", "cancelled"
 NO_TIME, OPEN, BUSY = "skip.budget", "skip.breaker", "skip.busy"
 
@@ -151,6 +151,7 @@ class Answer(Generic[T]):
     detail: str = ""  # details for people
     error: BaseException | None = None  # error that it raised
     took_ms: float = 0.0  # milliseconds since it was begun; 0 if it was not
+    told: str = ""  # of its tries, at the end of `detail`; empty where there was one alone
 
     @property
     def begun(self) -> bool:
@@ -191,6 +192,12 @@ class Call(Generic[T]):
     probe: bool
     fair: bool
     whose: str  # number of the scope that it is for; empty = not known
+    failed: list[str]  # names of the errors after which it was tried again
+
+    @property
+    def told(self) -> str:
+        """What to say of its tries, after what came of the last one; empty where there was one alone."""
+        return f" Tried {len(self.failed) + 1} times, the first time: {self.failed[0]}." if self.failed else ""
 
 
 class Guard:
@@ -203,7 +210,7 @@ class Guard:
         limit_ms: float = math.inf,  # longest wait for a call
         breaker: Breaker | None = None,
         threads: Bulkhead | None = None,
-        attempts: int = 1,  # at a call that raises, within its time, with growing pauses of random length
+        attempts: int = 1,  # at a call that raises what may pass (`resilience/retries.py`), within its time
         fair_ms: float = FAIR_MS,  # time in which a component that works has answered; one that had less may be late
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,
@@ -261,13 +268,13 @@ class Guard:
         given = self.breaker.enter(whose)
         if given is None:
             return self._off()  # somebody else makes the trial
-        began = self._clock()
-        future = self.threads.submit(self._tried, limit, function, *args)
+        began, failed = self._clock(), list[str]()
+        future = self.threads.submit(self._tried, failed, limit, function, *args)
         if future.done() and isinstance(busy := _raised(future), Busy):
             self.breaker.released(given)
             return Answer(reason=BUSY, detail=str(busy))
         fair = left >= FAIR_SHARE * min(self.limit_ms, self._fair_ms)
-        return Call(future, given, began, limit, work, pieces, probe, fair, whose)
+        return Call(future, given, began, limit, work, pieces, probe, fair, whose, failed)
 
     def ended(
         self,
@@ -322,7 +329,8 @@ class Guard:
         if isinstance(error, RecallTimeout):
             return Answer(reason=TIMEOUT, detail=str(error), error=error, took_ms=took_ms)
         if error is not None:
-            return Answer(reason=ERROR, detail=f"{type(error).__name__}: {error}", error=error, took_ms=took_ms)
+            detail = f"{type(error).__name__}: {error}{call.told}"
+            return Answer(reason=ERROR, detail=detail, error=error, took_ms=took_ms, told=call.told)
         value = call.future.result()
         if empty is not None and empty(value):
             detail = f"{self.name} gave nothing that can be used."
@@ -336,7 +344,7 @@ class Guard:
             self.breaker.failed(call.given, TIMEOUT, call.whose)
         else:
             self.breaker.released(call.given)
-        detail = f"{self.name} did not answer within {took_ms:.0f} ms."
+        detail = f"{self.name} did not answer within {took_ms:.0f} ms.{call.told}"
         return Answer(reason=TIMEOUT, detail=detail, took_ms=took_ms)
 
     def health(self) -> Health:
@@ -361,16 +369,17 @@ class Guard:
         detail = f"{self.name} failed {known.failures} times in a row{why}; it is tried again in {seconds} s."
         return Answer(reason=OPEN, detail=detail)
 
-    def _tried(self, limit: Deadline, function: Callable[..., T], *args: object) -> T:
+    def _tried(self, failed: list[str], limit: Deadline, function: Callable[..., T], *args: object) -> T:
+        def note(state: RetryCallState) -> None:
+            failed.append(type(raised(state)).__name__)
+
+        def again(error: BaseException) -> bool:
+            return may_pass(error) and not limit.over
+
         if self._attempts == 1:
             return function(*args)
-        retrying = Retrying(
-            stop=stop_after_attempt(self._attempts),
-            wait=wait_random_exponential(multiplier=RETRY_SECONDS, max=RETRY_SECONDS_MAX),
-            retry=retry_if_exception_type(Exception) & (lambda _: not limit.over),
-            sleep=limit.wait,  # type: ignore[arg-type]  # it also says whether the time is over
-            reraise=True,
-        )
+        until = time.monotonic() + limit.remaining()
+        retrying = Retrying(**policy(self._attempts, again, until=until, sleep=limit.wait, before_sleep=note))
         return retrying(function, *args)
 
 

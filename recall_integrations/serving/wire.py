@@ -1,24 +1,23 @@
 """Asking a server: connections, retries, the deadline, and failures as errors of our tree.
 
-`exchange` only decides: it yields a request to send after a pause, and is sent the answer. So one path serves both
-`Wire.ask`, which blocks, and `Wire.aask`, which does not.
+`Wire.ask` blocks, `Wire.aask` does not; both go by one policy (`resilience/retries.py`).
 """
 
 from __future__ import annotations
 
 import asyncio
 import functools
-import itertools
 import json
-import random
+import math
 import threading
 import time
 import weakref
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
 import httpx
+from tenacity import AsyncRetrying, RetryCallState, Retrying
 
 from recall_integrations.config.hosts import checked_server
 from recall_integrations.errors import (
@@ -31,10 +30,11 @@ from recall_integrations.errors import (
     from_code,
 )
 from recall_integrations.patterns import regex
+from recall_integrations.resilience.retries import policy, raised
 
 CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
 RETRIES = 3
-PAUSE_S = 0.1  # before the first retry, doubled for each further one; a random half of it is left out
+PAUSE_S = 0.1  # before the first retry at most, beside what the server wants
 BUSY = frozenset({429, 502, 503})
 AWAY = frozenset({"OVERLOADED", "TOO_MANY_REQUESTS"})
 TOKEN = regex(r"[!-~]+")
@@ -53,21 +53,6 @@ class Asked:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Send:
-    """A request to send after a pause in seconds, and the monotonic second by which its answer must be there."""
-
-    asked: Asked
-    pause: float
-    until: float
-
-    def content(self, now: float) -> bytes | None:
-        """Return the body as it is sent at a monotonic second."""
-        body = self.asked.body
-        made = body(self.until - now) if callable(body) else body
-        return None if made is None else _written(made)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Answer:
     """An answer: the status, the seconds after which to ask again, and the JSON."""
 
@@ -76,47 +61,36 @@ class Answer:
     data: Any
 
 
-Flow: TypeAlias = Generator[Send, "Answer | Exception | None", Any]
+Came: TypeAlias = "Answer | httpx.HTTPError"
 
 
-def exchange(
-    address: str,
-    asked: Asked,
-    *,
-    retries: int = RETRIES,
-    clock: Callable[[], float] = time.monotonic,
-    jitter: Callable[[], float] = random.random,
-) -> Flow:
-    """Yield the steps that get a request answered; return the JSON."""
-    until, pause = clock() + asked.seconds, 0.0
-    for attempt in itertools.count():
-        came = yield Send(asked=asked, pause=pause, until=until)
-        if isinstance(came, Answer) and came.status < 400:
-            return came.data
-        error, again_s = _error(address, asked, came)
-        pause = PAUSE_S * 2**attempt * (0.5 + 0.5 * jitter())
-        if again_s is not None:
-            pause += again_s
-        elif not isinstance(error, ServerUnavailable):
-            raise error
-        if attempt == retries or clock() + pause >= until:
-            raise error
+def _came(state: RetryCallState) -> Came:
+    assert state.outcome is not None
+    came: Came = state.outcome.result()
+    return came
 
 
-def _error(address: str, asked: Asked, came: Answer | Exception | None) -> tuple[RecallError, float | None]:
-    """Return the error of an attempt, and the seconds after which the server wants to be asked again, if it says."""
+def _read(address: str, asked: Asked, came: Came) -> Any:
+    """Return the JSON of an answer, or raise the error that it tells of."""
+    if isinstance(came, Answer) and came.status < 400:
+        return came.data
+    raise _error(address, asked, came)[0]
+
+
+def _error(address: str, asked: Asked, came: Came) -> tuple[RecallError, float | None]:
+    """Return the error of a try, and the seconds after which it may be asked again; `None` = it need not be."""
     if isinstance(came, httpx.TimeoutException) and not isinstance(came, httpx.ConnectTimeout):
         late = (
             f"The server at {address} did not answer within {asked.seconds:g} s. Give it more time, or look after it."
         )
         return RecallTimeout(late), None
-    if isinstance(came, Exception):
+    if not isinstance(came, Answer):
         away = f"The server at {address} cannot be reached ({type(came).__name__})."
-        return ServerUnavailable(f"{away} Start it (recall serve STORE), or give another address."), None
-    assert isinstance(came, Answer)
+        return ServerUnavailable(f"{away} Start it (recall serve STORE), or give another address."), 0.0
     error = _told(address, came)
-    may_change = came.status in BUSY and error.result is None
-    return error, came.again_s if may_change else None
+    if came.again_s is not None and came.status in BUSY and error.result is None:
+        return error, came.again_s
+    return error, 0.0 if isinstance(error, ServerUnavailable) else None
 
 
 def _told(address: str, came: Answer) -> RecallError:
@@ -187,36 +161,31 @@ class Wire:
         return functools.partial(Wire, retries=self._retries), (self.address, self._token)
 
     def ask(self, asked: Asked) -> Any:
-        """Return the JSON that answers a request. Raises as `exchange` does."""
-        flow = exchange(self.address, asked, retries=self._retries)
-        came: Answer | Exception | None = None
-        try:
-            while True:
-                step = flow.send(came)
-                time.sleep(step.pause)
-                try:
-                    came = self._sent(step)
-                except httpx.HTTPError as e:
-                    came = e
-        except StopIteration as done:
-            return done.value
+        """Return the JSON that answers a request, or raise the error that the last try tells of."""
+        until = time.monotonic() + asked.seconds
+        return _read(self.address, asked, Retrying(**self._policy(asked, until))(self._sent, asked, until))
 
     async def aask(self, asked: Asked) -> Any:
         """Ask without blocking the event loop. Cancelling it ends the request."""
-        flow = exchange(self.address, asked, retries=self._retries)
-        came: Answer | Exception | None = None
-        try:
-            while True:
-                step = flow.send(came)
-                await asyncio.sleep(step.pause)
-                try:
-                    came = await asyncio.wait_for(self._asent(step), max(step.until - time.monotonic(), 0.001))
-                except asyncio.TimeoutError:
-                    came = httpx.ReadTimeout("late")
-                except httpx.HTTPError as e:
-                    came = e
-        except StopIteration as done:
-            return done.value
+        until = time.monotonic() + asked.seconds
+        came: Came = await AsyncRetrying(**self._policy(asked, until))(self._asent, asked, until)
+        return _read(self.address, asked, came)
+
+    def _policy(self, asked: Asked, until: float) -> dict[str, Any]:
+        def again_s(state: RetryCallState) -> float | None:
+            came = _came(state)
+            fine = isinstance(came, Answer) and came.status < 400
+            return None if fine else _error(self.address, asked, came)[1]
+
+        return policy(
+            self._retries + 1,
+            retry=lambda state: raised(state) is None and again_s(state) is not None,
+            pause_s=PAUSE_S,
+            pause_max_s=math.inf,
+            until=until,
+            at_least_s=lambda state: again_s(state) or 0.0,
+            retry_error_callback=_came,
+        )
 
     def close(self) -> None:
         """Close the connections; a later request makes new ones. `aclose` closes those of an event loop."""
@@ -234,33 +203,43 @@ class Wire:
 
     # -- sending ---------------------------------------------------------------------------------------------------
 
-    def _sent(self, step: Send) -> Answer:
+    def _sent(self, asked: Asked, until: float) -> Came:
         parts = []
-        with self._connected().stream(**self._request(step)) as reply:
-            for part in reply.iter_bytes():
-                if time.monotonic() > step.until:  # it must be whole in time, however slowly its parts come
-                    raise httpx.ReadTimeout("late")
-                parts.append(part)
+        try:
+            with self._connected().stream(**self._request(asked, until)) as reply:
+                for part in reply.iter_bytes():
+                    if time.monotonic() > until:  # it must be whole in time, however slowly its parts come
+                        return httpx.ReadTimeout("late")
+                    parts.append(part)
+        except httpx.HTTPError as e:
+            return e
         return _answer(reply, b"".join(parts))
 
-    async def _asent(self, step: Send) -> Answer:
-        reply = await self._aconnected().request(**self._request(step))
+    async def _asent(self, asked: Asked, until: float) -> Came:
+        try:
+            request = self._aconnected().request(**self._request(asked, until))
+            reply = await asyncio.wait_for(request, max(until - time.monotonic(), 0.001))
+        except asyncio.TimeoutError:
+            return httpx.ReadTimeout("late")
+        except httpx.HTTPError as e:
+            return e
         return _answer(reply, reply.content)
 
-    def _request(self, step: Send) -> dict[str, Any]:
-        headers, now = {"accept": "application/json"}, time.monotonic()
-        content = step.content(now)
+    def _request(self, asked: Asked, until: float) -> dict[str, Any]:
+        headers, left = {"accept": "application/json"}, until - time.monotonic()
+        body = asked.body(left) if callable(asked.body) else asked.body
+        content = None if body is None else _written(body)
         if content is not None:
             headers["content-type"] = "application/json"
         if self._token is not None:
             headers["authorization"] = f"Bearer {self._token}"
         return {
-            "method": step.asked.method,
-            "url": f"{self.address}{step.asked.path}",
-            "params": dict(step.asked.params),
+            "method": asked.method,
+            "url": f"{self.address}{asked.path}",
+            "params": dict(asked.params),
             "content": content,
             "headers": headers,
-            "timeout": httpx.Timeout(max(step.until - now, 0.001)),
+            "timeout": httpx.Timeout(max(left, 0.001)),
         }
 
     def _connected(self) -> httpx.Client:

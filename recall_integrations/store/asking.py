@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 from sqlalchemy import Connection, select
+from tenacity import Retrying
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import BY_SCOPE, WRITTEN, put_meta
@@ -36,6 +37,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.retries import TRIES, policy
 from recall_integrations.text import language_of
 from recall_integrations.types import Memory, indexed_text
 
@@ -102,9 +104,9 @@ class AskedEmbedding:
 
     def embed_documents(self, texts: Sequence[str]) -> NDArray[np.float32]:
         if len(texts) <= PIECE or self.here:
-            return self._asked(lambda: self.source.embed_documents(texts))
+            return self._asked(partial(self._embedded, texts))
         pieces = [texts[i : i + PIECE] for i in range(0, len(texts), PIECE)]
-        found = [self._asked(partial(self.source.embed_documents, piece)) for piece in pieces]
+        found = [self._asked(partial(self._embedded, piece)) for piece in pieces]
         try:
             return np.concatenate([np.asarray(part) for part in found])
         except ValueError as e:
@@ -112,6 +114,10 @@ class AskedEmbedding:
 
     def embed_query(self, text: str) -> NDArray[np.float32]:
         return self._asked(lambda: self.source.embed_query(text))
+
+    def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Embed texts, once more where that failed and may pass."""
+        return Retrying(**policy(TRIES))(self.source.embed_documents, texts)
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:
         if self.here:

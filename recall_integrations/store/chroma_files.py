@@ -80,7 +80,9 @@ class ChromaFiles(ChromaServer):
         index_files.sweep_epochs(self._directory, SEMANTIC, [self.path])
 
     def seal(self) -> None:
-        """Note the state of the closed files."""
+        """Note the state of the closed files, unless Chroma's client may read them, which writes to them."""
+        if self.labels is not None:
+            return
         try:
             index_files.seal(self.path, self._sealed)
         except (OSError, SQLAlchemyError) as e:

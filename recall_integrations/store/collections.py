@@ -46,6 +46,7 @@ from recall_integrations.indexes.vectors import (
 from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
+from recall_integrations.resilience.retries import pause_s
 from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.collection_checks import Checks
@@ -110,6 +111,7 @@ class Collections:
         self._fingerprint, self._problem = fingerprint, problem
         self._lock, self._looking = threading.RLock(), threading.RLock()
         self._unseen = not self.shared  # whether files are still to be checked
+        self._awaited, self._seen = False, threading.Event()  # whether a recall waits for that
         self._known: dict[int, tuple[Home, float]] = {}  # with the time of reading, in monotonic seconds
         self._forgotten = 0  # how often one of them was dropped
         self._checks = Checks(self._engine, server)
@@ -152,6 +154,14 @@ class Collections:
         except (VectorsAway, VectorsRefused):
             self._checks.proven.clear()  # the server may come back with another disk
             raise
+
+    def ready(self, seconds: float) -> bool:
+        """Say whether the collections can be asked; a thread opens files meanwhile, and is waited for some seconds."""
+        if self._unseen:
+            self._awaited = self._busy = True
+            self.filling.wake(urgent=True)
+            self._seen.wait(seconds)
+        return not self._unseen
 
     def health(self) -> tuple[Health, ...]:
         """Return the health of the server; nothing if there is none, or it was never asked."""
@@ -253,6 +263,7 @@ class Collections:
                         self._checks.compare(scope_id, home)
                 index_files.mark_trying(path, False)
                 self._unseen = False
+                self._seen.set()
                 return
             except (IndexUnavailable, OSError) as e:
                 problem = str(e)
@@ -323,7 +334,7 @@ class Collections:
             time.sleep(POLL_S)
 
     def _work(self, *, looking: bool = False) -> bool:
-        if self.shared and not self._swept:
+        if (self.shared and not self._swept) or (self._awaited and self._unseen):
             return True
         with self._engine.connect() as connection:
             found = self._noted(connection)
@@ -568,8 +579,7 @@ class Collections:
         self._tries += 1
         self._report(error, f"{self.server.called} is away." if isinstance(error, VectorsAway) else "")
         if not self.filling.hurried:
-            longest = min(PAUSE_MAX_S, PAUSE_S * 2 ** min(self._tries, 10))
-            self.filling.wake(after=max(self.server.resting, random.uniform(PAUSE_S / 2, longest)))
+            self.filling.wake(after=max(self.server.resting, pause_s(self._tries, PAUSE_S, PAUSE_MAX_S)))
 
     # -- making anew -------------------------------------------------------------------------------------------------
 
@@ -627,6 +637,7 @@ class Collections:
         if self._files is not None and self._mine:
             self._files.empty()
             self._unseen = False
+            self._seen.set()
             with self._engine.begin() as connection:
                 homes.removed(connection, homes.left(connection, files=True))
         return bool(found)

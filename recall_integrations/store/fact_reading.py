@@ -50,6 +50,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
+from recall_integrations.resilience.retries import TRIES
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
@@ -174,6 +175,7 @@ class FactReader:
                 shelf=Shelf(parts.path / BREAKERS_FILE),
             ),
             threads=Bulkhead(COMPONENT, 2),
+            attempts=TRIES,
         )
         self._size = BATCH
         self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left

@@ -9,15 +9,18 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.indexes.vectors import NO_HOME
+from recall_integrations.database.portable import in_parts
+from recall_integrations.indexes.vectors import NO_HOME, Labels
 
+MEMORY_ID = "memory_id"  # in the metadata of a vector, where every scope is in Chroma
+WITH_IDS = " with ids"  # after the fingerprint there: collections that carry ids have names of their own
 FILES = "files"
 STORE = "vectors_store"  # key in `meta`: the first part of the names
 LEFT = "vectors_left"  # key in `meta`: collections that may still be there, and nobody needs any more
@@ -32,6 +35,27 @@ class Home(NamedTuple):
 
 
 NOTHING = Home(NO_HOME, 0)
+
+
+class RecordLabels(Labels):
+    """The scope of a collection and the memories of its vectors, read from the record."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def of_collection(self, home: str) -> dict[str, str]:
+        s = schema.scopes.c
+        with self._engine.connect() as connection:
+            query = select(s.user_id, s.agent_id, s.namespace).where(s.scope_id == scope_of(home))
+            row = connection.execute(query).mappings().first()
+        return {} if row is None else {str(key): str(value) for key, value in row.items()}
+
+    def of_vectors(self, nums: Sequence[int]) -> list[dict[str, str]]:
+        m = schema.memories.c
+        with self._engine.connect() as connection:
+            found = [connection.execute(select(m.num, m.id).where(m.num.in_(part))).all() for part in in_parts(nums)]
+        ids = {row.num: row.id for part in found for row in part}
+        return [{MEMORY_ID: ids.get(num, "")} for num in nums]  # "": it was removed meanwhile
 
 
 def store_of(connection: Connection) -> str:

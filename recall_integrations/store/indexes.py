@@ -82,7 +82,7 @@ class Indexes:
         self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
         self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
-        self.settle = self.collections.settle
+        self.settle, self.ready = self.collections.settle, self.collections.ready
         self._lexical: LexicalIndex | None = None
         self._open_lock = threading.RLock()  # taken after the store's write lock
         self._written = False  # whether the lexical index was written since it was opened

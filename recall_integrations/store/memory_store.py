@@ -806,7 +806,8 @@ class MemoryStore:
             return
         view = self.view(scope_id)
         self.entities(scope_id)
-        if view.size and not view.exact and self._parts.indexes.home_until(scope_id):
+        always = self.config.vectors.all_in_chroma
+        if view.size and (always or not view.exact) and self._parts.indexes.home_until(scope_id):
             query = np.zeros(self.embedding.dimensions, dtype=np.float32)
             query[0] = 1.0
             with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it

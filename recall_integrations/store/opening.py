@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
@@ -16,6 +17,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
+from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors
@@ -25,6 +27,7 @@ from recall_integrations.store.collections import Collections
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entities import Extractor
+from recall_integrations.store.homes import WITH_IDS, RecordLabels
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.parts import Made, StoreParts
 from recall_integrations.store.spellers import Spellers
@@ -108,7 +111,7 @@ def _check_whole(directory: Held) -> None:
 
 def _collections_of(config: RecallConfig, path: str | os.PathLike[str] | None) -> Made:
     """Return a maker of the collections: on the server of the settings, or in files where they name none."""
-    server, away = None, ""
+    server, away, labelled = None, "", config.vectors.all_in_chroma
     if config.vectors.address:
         server = _made_server(config.vectors, path, failures_max=config.breakers.failures_max)
         try:
@@ -118,11 +121,24 @@ def _collections_of(config: RecallConfig, path: str | os.PathLike[str] | None) -
         except BaseException:
             server.close()
             raise
+    elif labelled and isinstance(path, str) and is_address(path):
+        raise ConfigError(
+            "vectors.index 'chroma' is for a store in a directory, or for one in PostgreSQL with a Chroma server: give "
+            "its address as `vectors.address`."
+        )
 
     def made(held: Held, asking: AskedEmbedding, scan_max: Callable[[], int], note: Note) -> Collections:
         there = server or ChromaFiles(held.engine, held.path)
+        if labelled and isinstance(there, ChromaServer):
+            there.labels = RecordLabels(held.engine)
+        most = {"scan": lambda: sys.maxsize, "chroma": lambda: 0}.get(config.vectors.index, scan_max)
         return Collections(
-            held, there, scan_max=scan_max, note=note, fingerprint=lambda: asking.fingerprint, problem=away
+            held,
+            there,
+            scan_max=most,
+            note=note,
+            fingerprint=lambda: asking.fingerprint + (WITH_IDS if labelled else ""),
+            problem=away,
         )
 
     return made

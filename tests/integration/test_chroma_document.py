@@ -23,7 +23,7 @@ def test_the_example_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
     with chroma.running() as server:
         monkeypatch.setenv("CHROMA", server.address)
         found = list(printed(PAGE))
-    assert len(found) == 1
+    assert len(found) == 2
     for example, out in found:
         assert out == (example.said or "")
 

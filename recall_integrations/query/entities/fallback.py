@@ -421,5 +421,5 @@ def _told(answer: Answer[Answers]) -> tuple[Answers, Degradation | None]:
         # Not its message: it may quote the prompt, and with it names that the caller may not see.
         error = answer.error
         cause = type(error if error is None or error.__cause__ is None else error.__cause__)
-        detail = f"The language model raised {cause.__name__}."
+        detail = f"The language model raised {cause.__name__}.{answer.told}"
     return {}, Degradation(stage=STAGE, reason=reason, detail=detail)

@@ -81,7 +81,7 @@ def test_what_is_of_a_chroma_server_is_refused_beside_pgvector(name: str, value:
 
 
 def test_what_is_of_a_chroma_server_is_as_nobody_set_it() -> None:
-    assert set(OF_CHROMA) | {"address", "timeout_ms"} == {field.name for field in fields(VectorsConfig)}
+    assert set(OF_CHROMA) | {"index", "address", "timeout_ms"} == {field.name for field in fields(VectorsConfig)}
 
 
 @each_row(

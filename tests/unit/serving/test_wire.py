@@ -13,7 +13,7 @@ import httpx
 import pytest
 
 from recall_integrations import errors
-from recall_integrations.serving.wire import Answer, Asked, Flow, Wire, exchange
+from recall_integrations.serving.wire import Answer, Asked, Wire
 from tests.rows import each_row
 
 HERE = "http://127.0.0.1:8000"
@@ -26,31 +26,41 @@ class Clock:
     """Goes on by what is waited, and by half a second for each request."""
 
     def __init__(self) -> None:
-        self.now = 100.0
+        self.now, self.pauses = 100.0, list[float]()
 
     def __call__(self) -> float:
         return self.now
+
+    def wait(self, seconds: float) -> None:
+        """Wait for nothing, and note it."""
+        self.now += seconds
+        self.pauses += [round(seconds, 3)] * (seconds > 0)
 
 
 def run(
     came: list[Answer | Exception], asked: Asked = ASKED, retries: int = 3
 ) -> tuple[Any, list[float], list[dict[str, Any]]]:
-    """What it comes to: the answer or the error, the pauses, and what was sent."""
-    clock, left = Clock(), iter(came)
-    flow: Flow = exchange(HERE, asked, retries=retries, clock=clock, jitter=lambda: 1.0)
-    pauses, sent = [], []
-    step = next(flow)
-    try:
-        while True:
-            pauses += [round(step.pause, 3)] * (step.pause > 0)
-            clock.now += step.pause
-            sent.append(json.loads(step.content(clock()) or b"{}"))
-            clock.now += 0.5
-            step = flow.send(next(left))
-    except StopIteration as done:
-        return done.value, pauses, sent
-    except errors.RecallError as e:
-        return e, pauses, sent
+    """What it comes to: the answer or the error, the pauses as long as they may be, and what was sent."""
+    clock, left, sent = Clock(), iter(came), list[dict[str, Any]]()
+
+    def server(request: httpx.Request) -> httpx.Response:
+        sent.append(json.loads(request.content or b"{}"))
+        clock.now += 0.5
+        answer = next(left)
+        if isinstance(answer, Exception):
+            raise answer
+        again = {} if answer.again_s is None else {"retry-after": f"{answer.again_s:.0f}"}
+        return httpx.Response(answer.status, headers=again, json=answer.data)
+
+    wire = Wire(HERE, retries=retries, transport=httpx.MockTransport(server))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("random.uniform", lambda _low, high: high)
+        patched.setattr("time.monotonic", clock)
+        patched.setattr("time.sleep", clock.wait)
+        try:
+            return wire.ask(asked), clock.pauses, sent
+        except errors.RecallError as e:
+            return e, clock.pauses, sent
 
 
 def test_an_answer_is_given_and_the_server_is_told_what_is_left() -> None:
