@@ -18,7 +18,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
+from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
@@ -261,6 +261,7 @@ class QueryOptimizer:
 
     # -- what follows use --------------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def feedback(
         self,
         result: RecallResult | str,
@@ -360,6 +361,7 @@ class QueryOptimizer:
 
     # -- the public read side --------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def parse(
         self,
         query: str,
@@ -381,6 +383,7 @@ class QueryOptimizer:
         """Plan the recall of a parsed query, by the settings of a scope. Pure."""
         return self._paths.path(scope).plan(parsed)
 
+    @refusing_unknown
     def recall(
         self,
         query: str,
@@ -442,6 +445,7 @@ class QueryOptimizer:
         )  # fmt: skip
         return self._paths.recall(request, Deadline(began + request.time_budget_ms / 1e3), strict=strict)
 
+    @refusing_unknown
     async def arecall(
         self,
         query: str,

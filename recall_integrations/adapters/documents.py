@@ -30,6 +30,7 @@ from recall_integrations.adapters.shapes import (
     OF_MEMORY,
     OF_RECALL,
     RESULT,
+    SCORE,
     Details,
     Format,
     NodeDetails,
@@ -132,6 +133,22 @@ def nodes_of(
     """Return hits as plain nodes with their scores, in order, without hits whose text is withheld."""
     nodes = [(_node(hit, text_of(hit, zone), zone, highlights, result_id), hit) for hit in hits if hit.memory.text]
     return [NodeWithScore(node=node, score=hit.score) for node, hit in nodes]
+
+
+def documents_of_nodes(nodes: Iterable[NodeWithScore]) -> list[Document]:
+    """Return nodes as documents, with the score in the metadata."""
+    scored = ((n.node, {} if n.score is None else {SCORE: n.score}) for n in nodes)
+    return [Document(n.get_content(), id=n.node_id, metadata={**n.metadata, **score}) for n, score in scored]
+
+
+def nodes_of_documents(documents: Iterable[Document]) -> list[NodeWithScore]:
+    """Return documents as text nodes, with the score that is in the metadata."""
+    hidden = dict.fromkeys(("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"), _HIDDEN)
+    nodes = [
+        (TextNode(text=d.page_content, metadata=d.metadata, **hidden, **({"id_": d.id} if d.id else {})), d)
+        for d in documents
+    ]
+    return [NodeWithScore(node=node, score=d.metadata.get(SCORE)) for node, d in nodes]
 
 
 def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> BaseNode:
