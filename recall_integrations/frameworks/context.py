@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Collection, Iterable
 from datetime import datetime, tzinfo
+from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
@@ -101,7 +102,10 @@ class MemoryContext:
         left = self._tokens_max - _cost(NEAR)
         known = self._known(zone, asked)
         reserved = min(_cost(KNOWN, *(line for line, _ in known)), int(self._tokens_max * KNOWN_SHARE)) if known else 0
-        near = pack(hits, max(left - reserved, 0), reads=lambda hit, text: f"{_line(hit, zone, text)}\n").kept
+        fits = partial(pack, hits, reads=lambda hit, text: f"{_line(hit, zone, text)}\n")
+        near = fits(max(left - reserved, 0)).kept or fits(max(left, 0)).kept
+        if not near:
+            return ""
         lines = [_line(hit, zone) for hit in near]
         left -= _cost(*lines, KNOWN)
         facts, shown = [], {hit.memory.id for hit in near}
@@ -109,7 +113,7 @@ class MemoryContext:
             if shown.isdisjoint(by) and _cost(line) <= left:
                 facts.append(line)
                 left -= _cost(line)
-        return "\n".join([*([KNOWN, *facts] if facts else ()), *([NEAR, *lines] if lines else ())])
+        return "\n".join([*([KNOWN, *facts] if facts else ()), NEAR, *lines])
 
     def _known(self, zone: tzinfo, asked: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
         """Return a line for each slot of the user, told last first, and the ids of the memories that say so."""
