@@ -261,7 +261,7 @@ def installing(extra: str) -> str:
         what = f"{what} @ {f'{version_control}+' if version_control else ''}{told['url']}"
     editable = "-e " if told.get("dir_info", {}).get("editable") else ""
     tool = next((tool for tool in _TOOLS if by.strip().lower().startswith(tool)), "pip")
-    return f"{_TOOLS[tool]} {editable}'{what}'"
+    return f'{_TOOLS[tool]} {editable}"{what}"'
 
 
 _TOOLS = {"uv": "uv pip install", "poetry": "poetry add", "pdm": "pdm add", "pip": "pip install"}

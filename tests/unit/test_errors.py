@@ -58,16 +58,16 @@ def test_messages_are_shown_as_they_are(name: str) -> None:
 @each_row(
     "installer, url, wanted",
     [
-        ("pip\n", None, "pip install 'recall-integrations[serve]'"),
-        ("uv", None, "uv pip install 'recall-integrations[serve]'"),
-        ("Poetry 2.1.0", None, "poetry add 'recall-integrations[serve]'"),
-        (None, None, "pip install 'recall-integrations[serve]'"),
-        ("pip", {"url": "file:///a%20b/c", "dir_info": {}}, "pip install '/a b/c[serve]'"),
-        ("uv", {"url": Path.cwd().as_uri(), "dir_info": {"editable": True}}, "uv pip install -e '.[serve]'"),
+        ("pip\n", None, 'pip install "recall-integrations[serve]"'),
+        ("uv", None, 'uv pip install "recall-integrations[serve]"'),
+        ("Poetry 2.1.0", None, 'poetry add "recall-integrations[serve]"'),
+        (None, None, 'pip install "recall-integrations[serve]"'),
+        ("pip", {"url": "file:///a%20b/c", "dir_info": {}}, 'pip install "/a b/c[serve]"'),
+        ("uv", {"url": Path.cwd().as_uri(), "dir_info": {"editable": True}}, 'uv pip install -e ".[serve]"'),
         (
             "pip",
             {"url": "https://host/r.git", "vcs_info": {"vcs": "git"}},
-            "pip install 'recall-integrations[serve] @ git+https://host/r.git'",
+            'pip install "recall-integrations[serve] @ git+https://host/r.git"',
         ),
     ],
 )

@@ -29,7 +29,7 @@ except ImportError as e:
     print(type(e).__name__, e)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120)
-    assert done.stdout.startswith("MissingExtra") and f"[{package}]'" in done.stdout
+    assert done.stdout.startswith("MissingExtra") and f'[{package}]"' in done.stdout
     assert package in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
