@@ -317,12 +317,12 @@ T = TypeVar("T")
 
 
 def refusing_unknown(call: Callable[P, T]) -> Callable[P, T]:
-    """Let a method refuse unknown arguments as `refuse_unknown` does, instead of a bare `TypeError`."""
+    """Let a call refuse unknown arguments as `refuse_unknown` does, instead of a bare `TypeError`."""
     known = frozenset(signature(call).parameters)
 
     def check(given: Mapping[str, object]) -> None:
         if not given.keys() <= known:
-            refuse_unknown(call.__qualname__, given, known - {"self", "cls"})
+            refuse_unknown(call.__qualname__.removesuffix(".__init__"), given, known - {"self", "cls"})
 
     @wraps(call)
     def now(*args: P.args, **given: P.kwargs) -> T:

@@ -64,6 +64,7 @@ class QueryOptimizer:
     open when it is closed.
     """
 
+    @refusing_unknown
     def __init__(
         self,
         store: MemoryStore,

@@ -407,6 +407,10 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         made._owned = store
         return made
 
+    def as_retriever(self, **given: Any) -> OptimizedRecallRetriever:
+        """Return a retriever over the same optimizer with other fields: `as_retriever(k=3)`."""
+        return self._with(given)
+
     def close(self) -> None:
         """Stop the optimizer's threads, and close the store that `from_*` made; a temporary one is removed."""
         self.optimizer.close()

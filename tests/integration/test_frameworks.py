@@ -413,6 +413,12 @@ def test_blank_texts_are_left_out_with_their_metadata(caplog):
         (lambda r: r.retrieve, {"similarity_top_k": 1}, "Did you mean k=5. A call takes: "),
         (lambda r: r.optimizer.recall, {"score_threshold": 0.1}, "Did you mean score_min=0.2. QueryOptimizer.recall"),
         (lambda r: r.optimizer.recall, {"scor_min": 0.1}, "Did you mean score_min=..."),
+        (lambda r: lambda _q, **given: r.as_retriever(**given), {"search_kwargs": {"k": 1}}, "Did you mean k=5, "),
+        (
+            lambda r: lambda _q, **given: QueryOptimizer(r.optimizer.store, **given),
+            {"models": 1},
+            "QueryOptimizer takes",
+        ),
         (lambda r: r.optimizer.store.remember, {"user_id": "u1"}, r"Did you mean scope=Scope\(user_id"),
         (lambda r: lambda _q, **given: r.optimizer.store.list(**given), {"top_k": 1}, "Did you mean limit=5"),
         (lambda _: lambda _q, **given: Filters(**given), {"source": "wiki"}, "Did you mean metadata="),
@@ -462,6 +468,7 @@ async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited
     assert {(one.text, one.node_id) for (one,) in nodes} == {("mine: Tea is at five", "tea")}
     assert nodes[0][0].score == documents[0][0].metadata.get("recall_score", nodes[0][0].score) > 0.3
     assert made.k == 5 and len(made.retrieve("tea")) == 2
+    assert len(made.as_retriever(k=1).retrieve("tea")) == 1
     made.close()
 
 
