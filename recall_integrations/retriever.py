@@ -124,10 +124,10 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
-    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `recall` and
-    `arecall`, for that call; `highlights` and `document_format` to the first three. LlamaIndex's `retrieve` takes a
-    query only; the `custom_embedding_strs` of a `QueryBundle` are honoured. Data of a hit are in the metadata, under
-    keys that begin with `recall_` (`adapters.shapes`).
+    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `retrieve`,
+    `aretrieve`, `recall` and `arecall`, for that call; `highlights` and `document_format` to all but the last two. The
+    `custom_embedding_strs` of a `QueryBundle` are honoured. Data of a hit are in the metadata, under keys that begin
+    with `recall_` (`adapters.shapes`). What a subclass overrides of one framework, the other and the async calls use.
     A hit without text makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
     the hits, with their ids and scores.
     """
