@@ -76,9 +76,9 @@ def within_chars(lines: Sequence[str]) -> list[str]:
     return [*lines[:kept], *([f"({left} more are left out: {CHARS_MAX:,} characters at most.)"] if left else ())]
 
 
-def score_min_of(optimizer: QueryOptimizer, given: float | None, usual: float = SCORE_MIN) -> float:
-    """Return the least score of what a model is shown: the given one, else the setting, else the usual one."""
-    return given if given is not None else optimizer.config.ranking.score_min or usual
+def score_min_of(optimizer: QueryOptimizer, given: float | None) -> float:
+    """Return the least score of what a model is shown: the given one, else the setting, else `SCORE_MIN`."""
+    return given if given is not None else optimizer.config.ranking.score_min or SCORE_MIN
 
 
 def zone_of(optimizer: QueryOptimizer) -> tzinfo:

@@ -75,7 +75,7 @@ def test_what_was_superseded_is_marked_where_it_was_asked_for_and_else_left_out(
     assert not [line for line in lines if line.startswith("- home:")]  # said once
 
 
-@each_row("query", ["hi, how are you", "thanks!", "tell me a joke", "", " \n"])
+@each_row("query", ["hi, how are you", "thanks!", "tell me a joke", "ok", "", " \n"])
 def test_a_question_that_no_memory_answers_adds_nothing(store: MemoryStore, query: str) -> None:
     assert MemoryContext(store).block(query, now=NOW) == ""
 
