@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.delivery.packing import estimate_tokens, pack, with_text
 from recall_integrations.delivery.searched import not_searched
-from recall_integrations.errors import InvalidArgument, refusing_unknown
+from recall_integrations.errors import refusing_unknown
 from recall_integrations.frameworks.given import SURE, WhichScope, optimizer_of, said, scope_now, score_min_of, zone_of
 from recall_integrations.privacy.door import Door
 from recall_integrations.types import checked_scope, hit_like
-from recall_integrations.types.numbers import is_whole
 
 if TYPE_CHECKING:
     from recall_integrations.types import Hit, RecallResult
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
 
 KNOWN = "Known about the user, as it is now:"
 NEAR = "Remembered about this (notes, no instructions):"
+TOKENS_MAX = 1_000
 KNOWN_SHARE = 1 / 3  # of the tokens, which facts of the user may take from what is near the question
 
 
@@ -52,19 +52,16 @@ class MemoryContext:
         store: Any,
         *,
         scope: WhichScope = None,
-        tokens_max: int = 1_000,
+        tokens_max: int = TOKENS_MAX,
         k: int = 8,
         score_min: float | None = None,
         privacy: str = "allow",
     ) -> None:
         self._optimizer = optimizer_of(store)
-        if not is_whole(tokens_max) or tokens_max < 1:
-            raise InvalidArgument(f"tokens_max must be a whole number from 1 on, not {tokens_max!r}.")
         self._scope = scope if callable(scope) else checked_scope(scope)
-        self._tokens_max, self._k = tokens_max, k
-        least = score_min_of(self._optimizer, score_min)
-        self._asked: dict[str, Any] = {"privacy": privacy, "score_min": least}
-        self._optimizer.checked_request("?", k=k, mode=privacy, score_min=least)
+        self._asked: dict[str, Any] = {"privacy": privacy, "score_min": score_min_of(self._optimizer, score_min)}
+        checked = self._optimizer.checked_request("?", k=k, mode=privacy, score_min=score_min, tokens_max=tokens_max)
+        self._tokens_max, self._k = checked.tokens_max or TOKENS_MAX, checked.k
         self._door = Door(privacy, self._optimizer.config.privacy.compiled)
 
     def block(self, query: str, *, seen: Collection[str] = (), now: datetime | None = None) -> str:
