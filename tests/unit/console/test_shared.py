@@ -52,6 +52,7 @@ def test_days_of_a_command_are_in_the_systems_zone(
     instant = datetime.fromisoformat(wanted)
     data = json.loads(run([*asked, "--now", "2026-03-02"]).output)
     assert datetime.fromisoformat(data["now"]) == instant
+    assert ("the system" in run(["config", "show", "--changed"]).output) is (environment == {"TZ": "Asia/Tokyo"})
     if not options:
         assert datetime.fromisoformat(data["hits"][0]["memory"]["event_at"]) == instant
         assert json.loads(run([*asked, "--after", "2026-03-02"]).output)["hits"]
