@@ -36,10 +36,12 @@ Messages say what was wrong and then what to do. `code` is a stable string for p
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import wraps
+from inspect import iscoroutinefunction, signature
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, ParamSpec, TypeVar, cast
 
 __all__ = [
     "ConfigError",
@@ -240,10 +242,37 @@ LEFT_OUT = {"langchain-core": ">=1.0,<2", "llama-index-core": ">=0.14,<0.15", "c
 
 
 def installing(extra: str) -> str:
-    """Return the command that installs an extra, for messages of `MissingExtra`: from an index, and in a checkout."""
+    """Return the command that installs an extra of this installation, or what it left out: by what installed it, and
+    from where.
+    """
+    import json  # these take 100 ms to load, and only where something is missing
+    from importlib.metadata import PackageNotFoundError, distribution
+    from pathlib import Path
+    from urllib.parse import urlsplit
+    from urllib.request import url2pathname
+
+    try:
+        found = distribution("recall-integrations")
+    except PackageNotFoundError:  # a copy that nothing installed
+        by, origin = "", ""
+    else:
+        by, origin = found.read_text("INSTALLER") or "", found.read_text("direct_url.json") or ""
+    tool = _TOOLS[next((tool for tool in _TOOLS if by.strip().lower().startswith(tool)), "pip")]
     if extra in LEFT_OUT:
-        return f'pip install "{extra}{LEFT_OUT[extra]}"'
-    return f"pip install 'recall-integrations[{extra}]' (in a checkout: pip install '.[{extra}]')"
+        return f'{tool} "{extra}{LEFT_OUT[extra]}"'
+    told = json.loads(origin or "{}")
+    what = f"recall-integrations[{extra}]"
+    if "dir_info" in told:  # a checkout
+        folder = url2pathname(urlsplit(told["url"]).path)
+        what = f"{'.' if Path.cwd() == Path(folder) else folder}[{extra}]"
+    elif "url" in told:
+        version_control = told.get("vcs_info", {}).get("vcs")
+        what = f"{what} @ {f'{version_control}+' if version_control else ''}{told['url']}"
+    editable = "-e " if told.get("dir_info", {}).get("editable") else ""
+    return f'{tool} {editable}"{what}"'
+
+
+_TOOLS = {"uv": "uv pip install", "poetry": "poetry add", "pdm": "pdm add", "pip": "pip install"}
 
 
 @contextmanager
@@ -262,19 +291,55 @@ def from_code(code: str, message: str) -> RecallError | None:
 
 
 # What others call our arguments, for "Did you mean".
+_NUMBER = ("k=5", "limit=5")
 MEANT = {
-    **dict.fromkeys(("top_k", "similarity_top_k", "limit", "n_results"), "k=5"),
-    **dict.fromkeys(("filter", "where", "metadata_filters"), "filters={...}"),
-    **dict.fromkeys(("score_threshold", "similarity_cutoff", "threshold", "min_score"), "score_min=0.2"),
-    **dict.fromkeys(("user_id", "agent_id", "namespace", "run_id"), "scope=Scope(user_id=...)"),
-    "search_kwargs": "k=5, filters={...}, score_min=0.2, each by itself",
+    **dict.fromkeys(("top_k", "similarity_top_k", "limit", "n_results", "k"), _NUMBER),
+    **dict.fromkeys(("filter", "where", "metadata_filters"), ("filters={...}", "metadata={...}")),
+    **dict.fromkeys(("score_threshold", "similarity_cutoff", "threshold", "min_score"), ("score_min=0.2",)),
+    **dict.fromkeys(("user_id", "agent_id", "namespace", "run_id"), ("scope=Scope(user_id=...)",)),
+    **dict.fromkeys(("embed_model", "embedding_function"), ("embedding=...",)),
+    "search_kwargs": ("k=5", "filters={...}", "score_min=0.2"),
 }
 
 
-def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str]) -> None:
-    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope."""
-    unknown = sorted(set(given) - set(known))
-    if unknown:
-        meant = " or ".join(dict.fromkeys(MEANT[name] for name in unknown if name in MEANT))
-        hint = f" Did you mean {meant}?" if meant else ""
-        raise InvalidArgument(f"Unknown argument {', '.join(unknown)}.{hint} {what} takes: {', '.join(sorted(known))}.")
+def refuse_unknown(what: str, given: Iterable[str], known: Iterable[str], otherwise: str = "") -> None:
+    """Refuse unknown arguments, which LlamaIndex's models ignore: `user_id="u1"` would mean the default scope.
+
+    The error says what was probably meant: what a name of others means here, else the most similar name, else
+    `otherwise`.
+    """
+    unknown = sorted(set(given) - (names := set(known)))
+    if not unknown:
+        return
+    from difflib import get_close_matches
+
+    meant = [hint for name in unknown for hint in MEANT.get(name, ()) if hint.partition("=")[0] in names]
+    meant = meant or [f"{near}=..." for name in unknown for near in get_close_matches(name.lower(), names, 1)]
+    meant = list(dict.fromkeys(meant)) or [otherwise] * bool(otherwise)
+    hint = f" Did you mean {', '.join(meant)}?" if meant else ""
+    raise InvalidArgument(f"Unknown argument {', '.join(unknown)}.{hint} {what} takes: {', '.join(sorted(names))}.")
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def refusing_unknown(call: Callable[P, T]) -> Callable[P, T]:
+    """Let a call refuse unknown arguments as `refuse_unknown` does, instead of a bare `TypeError`."""
+    known = frozenset(signature(call).parameters)
+
+    def check(given: Mapping[str, object]) -> None:
+        if not given.keys() <= known:
+            refuse_unknown(call.__qualname__.removesuffix(".__init__"), given, known - {"self", "cls"})
+
+    @wraps(call)
+    def now(*args: P.args, **given: P.kwargs) -> T:
+        check(given)
+        return call(*args, **given)
+
+    @wraps(call)
+    async def later(*args: P.args, **given: P.kwargs) -> Any:
+        check(given)
+        return await cast(Any, call(*args, **given))
+
+    return cast(Callable[P, T], later) if iscoroutinefunction(call) else now

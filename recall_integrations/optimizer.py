@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed
+from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
@@ -69,6 +69,7 @@ class QueryOptimizer:
     open when it is closed.
     """
 
+    @refusing_unknown
     def __init__(
         self,
         store: MemoryStore,
@@ -276,6 +277,7 @@ class QueryOptimizer:
 
     # -- what follows use --------------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def feedback(
         self,
         result: RecallResult | str,
@@ -439,6 +441,7 @@ class QueryOptimizer:
 
     # -- the public read side --------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def parse(
         self,
         query: str,
@@ -460,6 +463,7 @@ class QueryOptimizer:
         """Plan the recall of a parsed query, by the settings of a scope. Pure."""
         return self._paths.path(scope).plan(parsed)
 
+    @refusing_unknown
     def recall(
         self,
         query: str,
@@ -521,6 +525,7 @@ class QueryOptimizer:
         )  # fmt: skip
         return self._paths.recall(request, Deadline(began + request.time_budget_ms / 1e3), strict=strict)
 
+    @refusing_unknown
     async def arecall(
         self,
         query: str,

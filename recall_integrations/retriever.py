@@ -49,9 +49,15 @@ if TYPE_CHECKING or LLAMA_INDEX:
     from llama_index.core.callbacks.base import CallbackManager
     from llama_index.core.callbacks.schema import CBEventType, EventPayload
     from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
-    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
+    from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle, QueryType
 
-    from recall_integrations.adapters.nodes import memory_of_node, nodes_of, objects_of
+    from recall_integrations.adapters.nodes import (
+        documents_of_nodes,
+        memory_of_node,
+        nodes_of,
+        nodes_of_documents,
+        objects_of,
+    )
     from recall_integrations.adapters.spans import errors_told, event_not_searched, span
 else:
     from recall_integrations.adapters.absent import Absent as BaseNode
@@ -72,6 +78,10 @@ ARGUMENTS = (
     *("window", "timezone", "context", "strict", "score_min", "as_of"),
 )
 TAKEN = frozenset({*ARGUMENTS, "query_vector", "watch"})
+SHOWING = ("document_format", "highlights")
+BUILDING = ("path", "embedding", "llm", "reranker", "config")  # of `from_texts` and its like
+# What a subclass may override, for each framework.
+OF_LANGCHAIN, OF_LLAMAINDEX = ("_get_relevant_documents", "_aget_relevant_documents"), ("_retrieve", "_aretrieve")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 REWRITE_PROMPT = "rewrite_prompt"  # its name in LlamaIndex
 QUERY = "{query}"
@@ -84,10 +94,11 @@ def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str,
 
 
 class _WithRun(LangChainRetriever):
-    """LangChain's retriever, with the `run_id` of a call's config, which LangChain drops for the retriever's own run.
+    """LangChain's retriever, with the `run_id` of a call's config, which LangChain drops for the retriever's own run;
+    and LlamaIndex's `retrieve`, with arguments for a call.
 
     A class of its own: in a class of LlamaIndex, methods that are abstract in a base are wrapped so that they
-    cannot be sent to another process.
+    cannot be sent to another process, and those of LlamaIndex get a second span.
     """
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
@@ -95,6 +106,15 @@ class _WithRun(LangChainRetriever):
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
         return await super().ainvoke(input, config, **_with_run(config, given))
+
+    def retrieve(self: Any, str_or_query_bundle: QueryType, **given: Any) -> list[NodeWithScore]:
+        found: list[NodeWithScore] = cast(Any, super(_WithRun, self._with(given))).retrieve(str_or_query_bundle)
+        return found
+
+    async def aretrieve(self: Any, str_or_query_bundle: QueryType, **given: Any) -> list[NodeWithScore]:
+        asked = cast(Any, super(_WithRun, self._with(given))).aretrieve(str_or_query_bundle)
+        found: list[NodeWithScore] = await asked
+        return found
 
 
 class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
@@ -118,10 +138,10 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         callback_manager, object_map, objects, verbose: LlamaIndex's own.
         tags, metadata: LangChain's own.
 
-    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `recall` and
-    `arecall`, for that call; `highlights` and `document_format` to the first three. LlamaIndex's `retrieve` takes a
-    query only; the `custom_embedding_strs` of a `QueryBundle` are honoured. Data of a hit are in the metadata, under
-    keys that begin with `recall_` (`adapters.shapes`).
+    `k`, `scope`, `filters`, `now` and the rest of these can also be given to `invoke`, `ainvoke`, `batch`, `retrieve`,
+    `aretrieve`, `recall` and `arecall`, for that call; `highlights` and `document_format` to all but the last two. The
+    `custom_embedding_strs` of a `QueryBundle` are honoured. Data of a hit are in the metadata, under keys that begin
+    with `recall_` (`adapters.shapes`). What a subclass overrides of one framework, the other and the async calls use.
     A hit without text makes no document: under `privacy="block"` both frameworks get nothing; `recall` still has
     the hits, with their ids and scores.
     """
@@ -383,7 +403,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     ) -> OptimizedRecallRetriever:  # fmt: skip
         if fields.get("scopes") is not None:
             raise InvalidArgument("What is given here is kept in one scope. Name it: scope=Scope(user_id=...).")
-        refuse_unknown("OptimizedRecallRetriever", fields, {*cls.model_fields, "objects", "verbose"})
+        refuse_unknown("OptimizedRecallRetriever", fields, {*cls.model_fields, "objects", "verbose", *BUILDING})
         _check(fields)
         store = MemoryStore.open(path, embedding=embedding, config=config)
         try:
@@ -402,6 +422,10 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             raise
         made._owned = store
         return made
+
+    def as_retriever(self, **given: Any) -> OptimizedRecallRetriever:
+        """Return a retriever over the same optimizer with other fields: `as_retriever(k=3)`."""
+        return self._with(given)
 
     def close(self) -> None:
         """Stop the optimizer's threads, and close the store that `from_*` made; a temporary one is removed."""
@@ -499,6 +523,21 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             arguments.update(scope=None, scopes=None)
         return {**arguments, **given}
 
+    def _with(self, given: dict[str, Any]) -> OptimizedRecallRetriever:
+        """Return a retriever with the arguments of a call as its fields."""
+        if not given:
+            return self
+        refuse_unknown("A call", given, {*ARGUMENTS, *SHOWING})
+        shown = {name: given[name] for name in SHOWING if given.get(name) is not None}
+        asked = {name: value for name, value in given.items() if name not in SHOWING}
+        return self.model_copy(update={**self._arguments(asked), **shown})
+
+    def _heard(self, names: Sequence[str], *, instead: Sequence[str]) -> bool:
+        """Say whether a subclass overrides methods of these names, and none of the others, which call ours."""
+        theirs = [each for each in type(self).__mro__ if each not in OptimizedRecallRetriever.__mro__]
+        first, second = (any(name in vars(each) for each in theirs for name in some) for some in (names, instead))
+        return first and not second
+
     def _documents(
         self,
         result: RecallResult,
@@ -575,6 +614,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     ) -> list[Document]:
         text = self.document_format if document_format is None else document_format
         format_of(text)
+        if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
+            return documents_of_nodes(self.retrieve(query, **given, document_format=text, highlights=highlights))
         result = self.recall(query, **{"watch": run_of(run_manager), **given})
         return self._documents(result, given, text, highlights, run_manager, run_manager)
 
@@ -590,6 +631,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         text = self.document_format if document_format is None else document_format
         format_of(text)
         sync = run_manager.get_sync()
+        if self._heard(LANGCHAIN[:1], instead=LANGCHAIN[1:]):
+            asked = {**given, "document_format": document_format, "highlights": highlights}
+            asked = {name: value for name, value in asked.items() if name in given or value is not None}
+            return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **asked)
+        if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
+            found = await self.aretrieve(query, **given, document_format=text, highlights=highlights)
+            return documents_of_nodes(found)
         result = await self.arecall(query, **{"watch": run_of(sync), **given})
         return self._documents(result, given, text, highlights, run_manager, sync)
 
@@ -615,12 +663,19 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         with errors_told():
-            return self._nodes(self.recall(**self._asked(query_bundle), watch=span()))
+            asked = self._asked(query_bundle)
+            if self._heard(OF_LANGCHAIN, instead=OF_LLAMAINDEX):
+                return nodes_of_documents(self.invoke(asked.pop("query"), **asked))
+            return self._nodes(self.recall(**asked, watch=span()))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        if self._heard(LLAMAINDEX[:1], instead=LLAMAINDEX[1:]):
+            return await asyncio.to_thread(self._retrieve, query_bundle)
         with errors_told():
             embeds = bool(query_bundle.custom_embedding_strs)
             asked = await asyncio.to_thread(self._asked, query_bundle) if embeds else self._asked(query_bundle)
+            if self._heard(OF_LANGCHAIN, instead=OF_LLAMAINDEX):
+                return nodes_of_documents(await self.ainvoke(asked.pop("query"), **asked))
             return self._nodes(await self.arecall(**asked, watch=span()))
 
     def _asked(self, bundle: QueryBundle) -> dict[str, Any]:

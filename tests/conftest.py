@@ -29,6 +29,7 @@ from recall_integrations.store.memory_store import MemoryStore
 from tests import in_chroma, on_postgres, quick
 from tests.postgres import Postgres, running
 
+os.environ["TZ"] = "UTC"  # commands read days in the system's time zone
 os.environ.setdefault("ANONYMIZED_TELEMETRY", "False")  # read by Chroma, whose clients in memory must agree on it
 # Chroma inserts with one thread: with several, vectors that come in at once may end without a link to them, so that
 # what a search reaches depends on the machine's load (docs/decisions.md). Children inherit it.

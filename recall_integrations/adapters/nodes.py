@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import tzinfo
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import (
     BaseNode,
@@ -28,6 +28,7 @@ from recall_integrations.adapters.shapes import (
     NODE,
     OF_MEMORY,
     OF_RECALL,
+    SCORE,
     Format,
     NodeDetails,
     metadata_of,
@@ -35,6 +36,9 @@ from recall_integrations.adapters.shapes import (
 )
 from recall_integrations.types import Hit, Memory, MemoryType
 from recall_integrations.types.messages import told_by
+
+if TYPE_CHECKING:
+    from langchain_core.documents import Document
 
 # As the frameworks' own stores: a document comes back as a text node, and so does a node of a kind that is not known.
 KINDS: dict[str, type[BaseNode]] = {kind.class_name(): kind for kind in (TextNode, IndexNode, ImageNode, Node)}
@@ -78,6 +82,24 @@ def nodes_of(
     """Return hits as plain nodes with their scores, in order, without hits whose text is withheld."""
     nodes = [(_node(hit, text_of(hit, zone), zone, highlights, result_id), hit) for hit in hits if hit.memory.text]
     return [NodeWithScore(node=node, score=hit.score) for node, hit in nodes]
+
+
+def documents_of_nodes(nodes: Iterable[NodeWithScore]) -> list[Document]:
+    """Return nodes as documents of LangChain, with the score in the metadata."""
+    from langchain_core.documents import Document
+
+    scored = ((n.node, {} if n.score is None else {SCORE: n.score}) for n in nodes)
+    return [Document(n.get_content(), id=n.node_id, metadata={**n.metadata, **score}) for n, score in scored]
+
+
+def nodes_of_documents(documents: Iterable[Document]) -> list[NodeWithScore]:
+    """Return documents as text nodes, with the score that is in the metadata."""
+    hidden = dict.fromkeys(("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"), _HIDDEN)
+    nodes = [
+        (TextNode(text=d.page_content, metadata=d.metadata, **hidden, **({"id_": d.id} if d.id else {})), d)
+        for d in documents
+    ]
+    return [NodeWithScore(node=node, score=d.metadata.get(SCORE)) for node, d in nodes]
 
 
 def _node(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> BaseNode:

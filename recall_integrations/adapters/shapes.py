@@ -25,6 +25,7 @@ from recall_integrations.types import Hit, Memory
 PREFIX = "recall_"
 NODE = "recall_node"  # in a memory's metadata: what a LlamaIndex node was besides its text and metadata
 DIGEST = "recall_digest"  # in a memory's metadata: of the document of another store that it is of
+SCORE = "recall_score"
 RESULT = "recall_result_id"  # names the answer that a document or node is of, for feedback on it
 # Of the memory: the same whatever is asked. Always there, "" where it is not known, so that a prompt may name them.
 OF_MEMORY = tuple(
@@ -102,7 +103,7 @@ def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
 def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     """Return the data of a hit that a result shows besides its text and the user's metadata."""
     memory = hit.memory
-    about: dict[str, Any] = {"recall_score": hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
+    about: dict[str, Any] = {SCORE: hit.score, "recall_reason": hit.reason, **said_of_memory(memory, zone)}
     if scope := {name: part for name in ("user_id", "agent_id", "namespace") if (part := getattr(hit.scope, name, ""))}:
         about["recall_scope"] = scope
     if hit.duplicates:

@@ -9,7 +9,9 @@ import logging
 import operator
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from recall_integrations.config.answering import REWRITE_TIMEOUT
 from recall_integrations.config.checking import FILE, OTHERS, PREFIX, Mistake, did_you_mean, refusal
@@ -56,7 +58,7 @@ def _unknown(name: str, known: list[str]) -> str:
     )
 
 
-DEFAULT, ENVIRONMENT = "default", "environment"
+DEFAULT, ENVIRONMENT, SYSTEM = "default", "environment", "the system"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -141,6 +143,29 @@ def loaded(path: str | os.PathLike[str] | None = None, environ: Mapping[str, str
     for says in fixed:
         logger.warning("%s", says)
     return Loaded(config=config, file=name, origins=origins, entries=entries, fixed=fixed)
+
+
+def loaded_here(path: str | os.PathLike[str] | None = None) -> Loaded:
+    """Return the settings for a command: `loaded`, with the system's time zone if neither file nor environment says
+    another.
+    """
+    found = loaded(path)
+    zone = found.config.timezone if "timezone" in found.origins else system_zone()
+    if zone == found.config.timezone:
+        return found
+    return replace(found, config=replace(found.config, timezone=zone), origins={**found.origins, "timezone": SYSTEM})
+
+
+def system_zone() -> str:
+    """Return the IANA name of the system's time zone; UTC where it has none."""
+    import tzlocal
+
+    try:
+        name = tzlocal.get_localzone_name()
+        ZoneInfo(name)
+    except (LookupError, ValueError, TypeError, OSError):  # `TZ` may hold anything
+        return "UTC"
+    return "UTC" if name == "Etc/UTC" else name
 
 
 def _over(values: Mapping[str, Any], given: Mapping[str, Any], *, there_only: bool = False) -> dict[str, Any]:

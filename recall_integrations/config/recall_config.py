@@ -76,7 +76,7 @@ class RecallConfig:
     Args:
         mode: `rule` (every recall is computed) or `cached` (an answer is given again for a short time, see
             `cache`) or `learned` (plans and weights follow feedback, see `learned`).
-        timezone: IANA name in which "yesterday" and "last week" are read.
+        timezone: IANA name in which "yesterday" and "last week" are read; commands take the system's by default.
         week_start: first day of the week, 0 = Monday … 6 = Sunday.
         scopes: settings for some scopes only, which stand over the others (docs/configuration.md).
     """

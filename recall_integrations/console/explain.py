@@ -125,7 +125,7 @@ def explain(
     show_reading(console, found, plan or found.plan, config)
     _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
     if (error := not_searched(found)) is None:
-        show_hits(console, found.hits, details=True)
+        show_hits(console, found.hits, found.query.now, details=True)
     else:
         console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, found)

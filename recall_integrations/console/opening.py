@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -123,6 +124,11 @@ class Opening:
     config: RecallConfig
     embedding: str | None = None
     scope: str | None = None  # as it was written
+
+    @property
+    def zone(self) -> ZoneInfo:
+        """The zone of times without an offset."""
+        return ZoneInfo(self.config.timezone)
 
     @contextmanager
     def made(self, **more: Any) -> Iterator[MemoryStore]:

@@ -7,7 +7,7 @@ colour, move or fake what the terminal shows.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timezone, tzinfo
 from itertools import groupby
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -89,7 +89,7 @@ def show_result(console: Console, result: RecallResult, scope: Scope, *, ids: bo
     show_plan(console, result)
     console.print()
     if (error := not_searched(result)) is None:
-        show_hits(console, result.hits, scope, ids=ids)
+        show_hits(console, result.hits, result.query.now, scope, ids=ids)
     else:
         console.print(Text(plain(str(error)), style="yellow"))
     show_degraded(console, result)
@@ -148,9 +148,17 @@ def window_words(window: TemporalWindow) -> str:
 
 
 def show_hits(
-    console: Console, hits: Iterable[Hit], scope: Scope | None = None, *, ids: bool = True, details: bool = False
+    console: Console,
+    hits: Iterable[Hit],
+    now: datetime | None,
+    scope: Scope | None = None,
+    *,
+    ids: bool = True,
+    details: bool = False,
 ) -> None:
-    """Print score, text and reason of hits; with `ids` the id, with `details` what each source added.
+    """Print score, text, reason and day of hits; with `ids` the id, with `details` what each source added.
+
+    Days are in the zone of `now`.
 
     A hit of another scope than `scope` is shown with its own.
     """
@@ -171,7 +179,7 @@ def show_hits(
         elsewhere = "" if scope is None or hit.scope in (None, scope) else f"  in {plain(scope_text(hit.scope))}"
         if ids or elsewhere:
             lines.append(Text(f"id {plain(memory.id or '')}{elsewhere}" if ids else elsewhere.strip(), style="dim"))
-        day = f"{moment:%Y-%m-%d}" if moment else ""
+        day = _day(moment, now.tzinfo if now else None) if moment else ""
         table.add_row(str(place), f"{hit.score:.2f}", Text("\n").join(lines), f"{memory.type}\n{day}")
     if table.row_count:
         console.print(table)
@@ -348,9 +356,9 @@ def _time(fact: Fact, zone: ZoneInfo) -> str:
     return f"{stretch} {_day(fact.valid_to, zone)}{why}{by}"
 
 
-def _day(moment: datetime, zone: ZoneInfo) -> str:
+def _day(moment: datetime, zone: tzinfo | None) -> str:
     try:
-        return moment.astimezone(zone).date().isoformat()
+        return moment.astimezone(zone or timezone.utc).date().isoformat()
     except OverflowError:
         return moment.date().isoformat()
 

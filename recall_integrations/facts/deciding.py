@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Protocol
 
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
 from recall_integrations.facts.said import alike, same
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.facts.timeline import PAST, Stretch
-from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.indexes.times import day_of, to_micros
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED
 
@@ -210,7 +210,9 @@ _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chose
 }
 
 
-def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int) -> str:
+def words_for(
+    num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str], at: int, zone: tzinfo | None = None
+) -> str:
     """Return a reason for a memory that tells a value: since when it holds, what it is newer than, what ended it."""
     saying = [s for s in stretches if num in s.nums]
     own = next((s for s in saying if s.holds_at(at)), saying[0] if saying else None)
@@ -218,15 +220,15 @@ def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str
         ended = [s for s in stretches if s.ended_by == num]
         return f"says that it no longer holds: {id_of(ended[-1].nums[0])}" if ended else ""
     if not own.holds_at(at):
-        return _no_longer(own, id_of, at)
+        return _no_longer(own, id_of, at, zone)
     parts = []
     if own.start != PAST:
-        parts.append(f"holds since {_day(own.start)}")
+        parts.append(f"holds since {day_of(own.start, zone)}")
     older = [s for s in stretches if s.stop is not None and s.stop <= own.start and s.ended != CORRECTED]
     older = [s for s in older if num not in s.nums]  # "I used to live in Rome, now in Lisbon"
     if older:
         last = max(older, key=lambda s: (s.stop or 0, s.start))
-        parts.append(f"newer than {id_of(last.nums[0])} of {_day(last.told_at)}")
+        parts.append(f"newer than {id_of(last.nums[0])} of {day_of(last.told_at, zone)}")
     wrong = [s for s in stretches if s.ended == CORRECTED and s.ended_by in own.nums]
     if wrong:
         parts.append(f"corrects {id_of(wrong[-1].nums[0])}")
@@ -236,16 +238,11 @@ def words_for(num: int, stretches: Sequence[Stretch], id_of: Callable[[int], str
     return "; ".join(parts)
 
 
-def _no_longer(own: Stretch, id_of: Callable[[int], str], at: int) -> str:
+def _no_longer(own: Stretch, id_of: Callable[[int], str], at: int, zone: tzinfo | None) -> str:
     if own.start > at:
-        return f"holds only from {_day(own.start)} on"
+        return f"holds only from {day_of(own.start, zone)} on"
     by = "" if own.ended_by is None else f" by {id_of(own.ended_by)}"
     if own.ended == CORRECTED:
         return f"was corrected{by}"
-    until = "" if own.stop is None else f" until {_day(own.stop)}"
+    until = "" if own.stop is None else f" until {day_of(own.stop, zone)}"
     return f"held{until}, {'taken back' if own.ended == RETRACTED else 'superseded'}{by}"
-
-
-def _day(micros: int) -> str:
-    day = from_micros(micros)
-    return f"{day.day} {day:%B %Y}"

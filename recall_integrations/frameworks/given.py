@@ -60,8 +60,12 @@ def said(hit: Hit, zone: tzinfo, *, with_id: bool = True) -> str:
     notes = [f"id: {hit.memory.id}"] if with_id else []
     notes += ["unsure"] if hit.score < SURE else []
     if hit.superseded_by is not None:  # a model would take it for true
-        until = "" if hit.valid_to is None else f"until {hit.valid_to.astimezone(zone):%Y-%m-%d}, "
-        notes.append(f"no longer so: {until}superseded by {hit.superseded_by}")
+        ended = "" if hit.valid_to is None else f"{hit.valid_to.astimezone(zone):%Y-%m-%d}"
+        if with_id:
+            until = f"until {ended}, " if ended else ""
+            notes.append(f"no longer so: {until}superseded by {hit.superseded_by}")
+        else:
+            notes.append(f"no longer so since {ended}" if ended else "no longer so")
     return f"{line} ({'; '.join(notes)})" if notes else line
 
 

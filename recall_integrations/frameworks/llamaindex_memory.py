@@ -13,7 +13,6 @@ from recall_integrations.errors import extra, refuse_unknown
 from recall_integrations.frameworks.given import optimizer_of, said, score_min_of, within_chars, zone_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.types import Filters, Scope, checked_scope
-from recall_integrations.types.query import QUERY_CHARS_MAX
 
 with extra("llama-index-core", "RecallMemoryBlock"):
     from llama_index.core.base.llms.types import ChatMessage, TextBlock
@@ -61,7 +60,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
         if not query:
             return ""
         result = await self._optimizer.arecall(
-            query[-QUERY_CHARS_MAX:],
+            query,
             k=self.k,
             scope=self.scope,
             filters=Filters(threads=[session_id]) if self.this_session_only and session_id else None,

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints, overl
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 
 from recall_integrations.delivery.searched import checked
-from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError, extra
+from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError, extra, refusing_unknown
 from recall_integrations.frameworks.given import (
     WhichScope,
     optimizer_of,
@@ -237,6 +237,7 @@ def memory_tools(
 ) -> list[FunctionTool]: ...
 
 
+@refusing_unknown
 def memory_tools(
     store: Any, *, scope: WhichScope = None, framework: str = "langchain", score_min: float | None = None
 ) -> list[Any]:

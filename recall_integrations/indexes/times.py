@@ -5,7 +5,8 @@ A row whose end is damaged has none: no row is left out, or removed for good, by
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from contextlib import suppress
+from datetime import datetime, timedelta, timezone, tzinfo
 from typing import Any
 
 from sqlalchemy import BigInteger, ColumnElement, and_, cast, or_
@@ -31,6 +32,14 @@ def to_micros(moment: datetime) -> int:
 def from_micros(value: int) -> datetime:
     """Convert microseconds back to a datetime in UTC, the inverse of `to_micros`."""
     return EPOCH + value * _TICK
+
+
+def day_of(value: int, zone: tzinfo | None) -> str:
+    """Write the day of microseconds in a zone, default UTC: "5 June 2026"."""
+    day = from_micros(value)
+    with suppress(OverflowError):  # where the calendar ends
+        day = day.astimezone(zone or timezone.utc)
+    return f"{day.day} {day:%B %Y}"
 
 
 def to_row(

@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ from recall_integrations.delivery.showing import Showing, Shown, plainly, seen_q
 from recall_integrations.facts.deciding import Decided, words_for
 from recall_integrations.facts.timeline import PAST
 from recall_integrations.indexes.scope_view import Rows, ScopeView
-from recall_integrations.indexes.times import from_micros, to_micros
+from recall_integrations.indexes.times import day_of, from_micros, to_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.arranging.moves import REWRITE
@@ -104,12 +104,13 @@ class Delivery:
         states = self._states(state, rows)
         by = dict(zip(rows, [held[0] for held in states], strict=True))
         told = times_told(view, parsed, rows) if door.open else {}  # a date is taken from the text
+        zone = None if parsed.now is None else parsed.now.tzinfo
         hits = []
         for i, ((_, memory), row, score) in enumerate(zip(memories, rows, fused.scores[places].tolist(), strict=True)):
             shown = showing.of(memory)
             words = said[i] if shown.text == memory.text else None
             when = state.asked.words if state.asked is not None and state.asked.mask[row] else ""
-            when = when or self._holds(view, row, state.held) or _later(view, row, state.overtaken, by)
+            when = when or self._holds(view, row, state.held, zone) or _later(view, row, state.overtaken, by, zone)
             own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, "")}
             why = HitWhy(sheet, i, functools.partial(why_any, demoted=row in state.denied, **own))
             about: dict[str, Any] = {"memory": shown, "context": around.get(row, ()), "scope": request.scope}
@@ -161,7 +162,7 @@ class Delivery:
         return by, start, None if state.stop is None else from_micros(state.stop)
 
     @staticmethod
-    def _holds(view: ScopeView, row: int, decided: Decided | None) -> str:
+    def _holds(view: ScopeView, row: int, decided: Decided | None, zone: tzinfo | None) -> str:
         """Return the words of a reason for what a hit says of the slot that is asked for."""
         num = int(view.nums[row])
         if decided is None or (num not in decided.first and num not in decided.beneath):
@@ -170,7 +171,7 @@ class Delivery:
         def id_of(one: int) -> str:
             return _id_of(view, one) or "another memory"
 
-        return words_for(num, decided.stretches, id_of, decided.at)
+        return words_for(num, decided.stretches, id_of, decided.at, zone)
 
     def _marking(self, parsed: ParsedQuery, view: ScopeView, door: Door = OPEN) -> Marking:
         """Return the maker of highlights for the query as it may be seen.
@@ -294,24 +295,27 @@ def _id_of(view: ScopeView, num: int) -> str | None:
 
 
 def _later(
-    view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], superseded_by: Mapping[int, str | None]
+    view: ScopeView,
+    row: int,
+    overtaken: Mapping[int, Overtaken],
+    superseded_by: Mapping[int, str | None],
+    zone: tzinfo | None,
 ) -> str:
     """Say of two hits about the same thing which one is newer; empty where no pair has changed places."""
     over = overtaken.get(row)
     if over is not None:
         sure = "no longer so" if superseded_by.get(row) == view.ids[over.by] else "may no longer be so"
-        return f"{sure}: {_told(view, over.by, row)} came later"
+        return f"{sure}: {_told(view, over.by, row, zone)} came later"
     older = [old for old, one in overtaken.items() if one.by == row]
-    return f"newer than {_told(view, older[0], row)}" if older else ""
+    return f"newer than {_told(view, older[0], row, zone)}" if older else ""
 
 
-def _told(view: ScopeView, row: int, beside: int) -> str:
+def _told(view: ScopeView, row: int, beside: int, zone: tzinfo | None) -> str:
     """Name a memory with the day on which it was told, where that is known and tells it from the one beside it."""
     name = view.ids[row]
     if not view.dated[row] or view.at[row] == view.at[beside]:
         return name
-    day = from_micros(int(view.at[row]))
-    return f"{name} of {day.day} {day:%B %Y}"
+    return f"{name} of {day_of(int(view.at[row]), zone)}"
 
 
 def _no_longer(view: ScopeView, row: int, overtaken: Mapping[int, Overtaken], known: Held) -> Held:

@@ -25,7 +25,7 @@ from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError
+from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, refusing_unknown
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
 from recall_integrations.types import Memory, MemoryType, Scope, checked_id, checked_scope
@@ -60,6 +60,12 @@ FEW_CHANGES = 500  # are brought into memory in milliseconds
 OnDuplicate = Literal["keep", "replace", "skip"]
 LIST_MAX = 10_000  # memories that one call of `list` gives
 CLOSE_S = 10.0  # recalls have time limits far below
+MEANT = {  # methods of vector stores and other memories
+    "as_retriever": "OptimizedRecallRetriever(optimizer=QueryOptimizer(store), k=5)",
+    **dict.fromkeys("search similarity_search query recall".split(), "QueryOptimizer(store).recall(query, k=5)"),
+    **dict.fromkeys("add add_texts add_documents save put".split(), "remember or remember_many"),
+    **dict.fromkeys("delete remove".split(), "forget"),
+}
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
 
 
@@ -124,6 +130,7 @@ class MemoryStore:
     # -- opening and closing ---------------------------------------------------------------------------------------
 
     @classmethod
+    @refusing_unknown
     def open(
         cls,
         path: str | os.PathLike[str] | None = None,
@@ -230,6 +237,7 @@ class MemoryStore:
                 parts.let_go()
                 self._finalizer()
 
+    @refusing_unknown
     def facts(
         self,
         scope: Scope | None = None,
@@ -282,6 +290,12 @@ class MemoryStore:
         state = "closed" if self._parts.closed else "1 scope" if scopes == 1 else f"{scopes} scopes"
         return f"MemoryStore({self._parts.directory.name!r}, {state})"
 
+    if not TYPE_CHECKING:  # a type checker shall know what there is
+
+        def __getattr__(self, name: str) -> Any:
+            hint = f" Did you mean {MEANT[name]}?" if name in MEANT else ""
+            raise AttributeError(f"A MemoryStore has no {name!r}.{hint}", name=name, obj=self)
+
     @property
     def address(self) -> str:
         """The argument of `open` and `attach` for this store: path of its directory, or address of its database."""
@@ -289,6 +303,7 @@ class MemoryStore:
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def remember(
         self, memory: Memory | str | Message, *, scope: Scope | None = None, on_duplicate: OnDuplicate = "keep"
     ) -> str:
@@ -307,6 +322,7 @@ class MemoryStore:
             fields_of(memory)
         return self.remember_many([memory], scope=scope, on_duplicate=on_duplicate)[0]
 
+    @refusing_unknown
     def remember_many(
         self,
         memories: Iterable[Memory | str | Message],
@@ -365,6 +381,7 @@ class MemoryStore:
         self._wake_facts()
         return Remembered(ids, chat.skipped)
 
+    @refusing_unknown
     def import_from(
         self,
         source: Importable,
@@ -407,6 +424,7 @@ class MemoryStore:
                 forget_gone=forget_gone, advance=advance,
             )  # fmt: skip
 
+    @refusing_unknown
     def forget(
         self,
         ids: str | Iterable[str] | None = None,
@@ -549,6 +567,7 @@ class MemoryStore:
             return None
         return self.reader.fetch_ids(scope_id, [memory_id]).get(memory_id)
 
+    @refusing_unknown
     def history(self, memory_id: str, *, scope: Scope | None = None) -> History:
         """Return what became of a memory: the turns it was read in, what it replaced, what replaced it, and when.
 
@@ -562,6 +581,7 @@ class MemoryStore:
         self._parts.up_to_date()
         return history_of(self._parts, self.reader, memory_id, scope)
 
+    @refusing_unknown
     def list(
         self, *, scope: Scope | None = None, filters: FiltersLike = None, limit: int = 100, after: str | None = None
     ) -> Listed:
@@ -578,6 +598,7 @@ class MemoryStore:
             raise InvalidArgument(f"limit must be a whole number from 1 to {LIST_MAX:,}, not {limit!r}. See `iterate`.")
         return self.reader.page(checked_scope(scope), checked_filters(filters), limit, after)
 
+    @refusing_unknown
     def iterate(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> Iterator[Memory]:
         """Yield all memories of a scope in the order in which they were written, read a few hundred at a time.
 
@@ -586,6 +607,7 @@ class MemoryStore:
         self._parts.up_to_date()
         return self.reader.all_of(checked_scope(scope), checked_filters(filters))
 
+    @refusing_unknown
     def export(
         self,
         target: str | os.PathLike[str] | IO[str] | IO[bytes],
@@ -616,6 +638,7 @@ class MemoryStore:
         with counted("Exporting", total, progress) as advance:
             return listing.export(self.reader, target, scopes, wanted, self.path, advance)
 
+    @refusing_unknown
     def count(self, *, scope: Scope | None = None, filters: FiltersLike = None) -> int:
         """Count the memories of the scope, or those that meet filters; 0 for an unknown scope."""
         self._parts.up_to_date()

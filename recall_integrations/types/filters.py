@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, fields
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from recall_integrations.errors import InvalidFilter
+from recall_integrations.errors import InvalidFilter, refuse_unknown
 from recall_integrations.records import record
 from recall_integrations.types.memory import MemoryType, checked_role, checked_time, checked_type, listed, names_of
 from recall_integrations.types.numbers import is_number, real, shown, whole
@@ -99,6 +99,12 @@ class Filters:
             metadata: Mapping[str, Any] = ...,
         ) -> None: ...
 
+    else:
+
+        def __new__(cls, *_given: Any, **named: Any) -> Filters:
+            refuse_unknown("Filters", named, _NAMES, "metadata={...}")
+            return object.__new__(cls)
+
     def __post_init__(self) -> None:
         put = object.__setattr__
         given: object = self.types
@@ -133,3 +139,6 @@ class Filters:
         lists = (self.types, self.entities, self.actors, self.roles, self.channels, self.threads)
         times = (self.after, self.before, self.recency_days)
         return any((*lists, self.metadata, self.current_only)) or any(value is not None for value in times)
+
+
+_NAMES = frozenset(each.name for each in fields(Filters) if each.init)

@@ -13,7 +13,7 @@ EXAMPLES = re.findall(
 
 
 def test_every_bridge_has_its_example_and_it_is_short() -> None:
-    assert len(EXAMPLES) == PAGE.count("```python") == 7
+    assert len(EXAMPLES) == PAGE.count("```python") == 9
     for title, code, _ in EXAMPLES:
         assert len([line for line in code.splitlines() if line.strip()]) <= 10, title
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import inspect
 import pickle
 import subprocess
 import sys
@@ -20,7 +21,7 @@ from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetr
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.retrievers import QueryFusionRetriever
-from llama_index.core.schema import QueryBundle, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from recall_integrations import (
     Filters,
@@ -34,6 +35,7 @@ from recall_integrations import (
 )
 from recall_integrations.config import LimitsConfig
 from recall_integrations.errors import InvalidArgument, InvalidMemory, InvalidQuery
+from tests.rows import each_row
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=timezone.utc)
 QUERIES = [
@@ -373,7 +375,7 @@ def test_from_documents_and_nodes():
         ({"k": "3"}, "k must be a whole number"),
         ({"search_kwargs": {"k": 3}}, "Unknown argument search_kwargs. Did you mean k=5, filters"),
         ({"similarity_top_k": 3}, "Did you mean k=5"),
-        ({"filter": {}, "score_threshold": 0.2}, "Did you mean filters=.* or score_min=0.2"),
+        ({"filter": {}, "score_threshold": 0.2}, "Did you mean filters=.*, score_min=0.2"),
     ],
 )
 def test_what_a_call_refuses_is_refused_when_it_is_made(retriever, tmp_path, given, said):
@@ -403,10 +405,71 @@ def test_blank_texts_are_left_out_with_their_metadata(caplog):
     made.close()
 
 
-@pytest.mark.parametrize("given", [{"top_k": 1}, {"limit": 1}])
-def test_a_call_says_which_argument_was_meant(retriever, given):
-    with pytest.raises(InvalidArgument, match="Did you mean k=5. A call takes: "):
-        retriever.invoke("tea", **given)
+@each_row(
+    "call, given, said",
+    [
+        (lambda r: r.invoke, {"top_k": 1}, "Did you mean k=5. A call takes: "),
+        (lambda r: r.invoke, {"limit": 1}, "Did you mean k=5. A call takes: "),
+        (lambda r: r.retrieve, {"similarity_top_k": 1}, "Did you mean k=5. A call takes: "),
+        (lambda r: r.optimizer.recall, {"score_threshold": 0.1}, "Did you mean score_min=0.2. QueryOptimizer.recall"),
+        (lambda r: r.optimizer.recall, {"scor_min": 0.1}, "Did you mean score_min=..."),
+        (lambda r: lambda _q, **given: r.as_retriever(**given), {"search_kwargs": {"k": 1}}, "Did you mean k=5, "),
+        (
+            lambda r: lambda _q, **given: QueryOptimizer(r.optimizer.store, **given),
+            {"models": 1},
+            "QueryOptimizer takes",
+        ),
+        (lambda r: r.optimizer.store.remember, {"user_id": "u1"}, r"Did you mean scope=Scope\(user_id"),
+        (lambda r: lambda _q, **given: r.optimizer.store.list(**given), {"top_k": 1}, "Did you mean limit=5"),
+        (lambda _: lambda _q, **given: Filters(**given), {"source": "wiki"}, "Did you mean metadata="),
+    ],
+)
+def test_a_call_says_which_argument_was_meant(retriever, call, given, said):
+    before = retriever.optimizer.store.count()
+    with pytest.raises(InvalidArgument, match=f"Unknown argument .* {said}"):
+        call(retriever)("tea", **given)
+    assert retriever.optimizer.store.count() == before
+
+
+def test_a_method_of_another_memory_is_named_as_ours(retriever):
+    with pytest.raises(AttributeError, match=r"no 'as_retriever'. Did you mean OptimizedRecallRetriever\("):
+        retriever.optimizer.store.as_retriever(search_kwargs={"k": 1})
+
+
+async def test_an_unknown_argument_is_refused_where_the_call_is_awaited(retriever):
+    assert inspect.iscoroutinefunction(retriever.optimizer.arecall)
+    with pytest.raises(InvalidArgument, match="Did you mean k=5. QueryOptimizer.arecall"):
+        await retriever.optimizer.arecall("tea", top_k=1)
+
+
+class Documented(OptimizedRecallRetriever):
+    def _get_relevant_documents(self, query, *, run_manager, **given):
+        found = super()._get_relevant_documents(query, run_manager=run_manager, **given)
+        return [Document(f"mine: {one.page_content}", id=one.id, metadata=one.metadata) for one in found]
+
+
+class Noded(OptimizedRecallRetriever):
+    def _retrieve(self, query_bundle):
+        found = super()._retrieve(query_bundle)
+        return [
+            NodeWithScore(node=TextNode(text=f"mine: {one.text}", id_=one.node_id), score=one.score) for one in found
+        ]
+
+
+class Both(Documented, Noded): ...
+
+
+@pytest.mark.parametrize("kind", [Documented, Noded, Both])
+async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited(kind):
+    made = kind.from_texts(["Tea is at five", "The deploy failed"], ids=["tea", "deploy"])
+    documents = [made.invoke("tea", k=1), await made.ainvoke("tea", k=1), *made.batch(["tea"], k=1)]
+    nodes = [made.retrieve("tea", k=1), await made.aretrieve("tea", k=1)]
+    assert {(one.page_content, one.id) for (one,) in documents} == {("mine: Tea is at five", "tea")}
+    assert {(one.text, one.node_id) for (one,) in nodes} == {("mine: Tea is at five", "tea")}
+    assert nodes[0][0].score == documents[0][0].metadata.get("recall_score", nodes[0][0].score) > 0.3
+    assert made.k == 5 and len(made.retrieve("tea")) == 2
+    assert len(made.as_retriever(k=1).retrieve("tea")) == 1
+    made.close()
 
 
 def test_highlights_can_be_asked_for_in_a_call(retriever):

@@ -76,6 +76,7 @@ FOREIGN = {
 PLACES = {"STORE": "my-store", "memories/": "my-store"}
 ADDRESS = "postgresql://recall@localhost/memories"  # of pages; a database of the tests takes its place
 QUERY = '{"query": "which database did we choose?", "relevant": ["m1"], "scope": "-"}\n'
+MEM0 = '{"results": [{"id": "8d2e", "memory": "Is allergic to peanuts", "user_id": "u1"}]}'
 ROW = '{"text": "We chose PostgreSQL", "id": "m1", "type": "event", "event_at": "2026-03-12T09:00:00Z"}\n'
 
 
@@ -102,6 +103,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         store.remember_many([Memory("Priya wants the deployment on Fridays", actor="Priya"), "We chose PostgreSQL"])
         store.remember("My badge number is 4471", scope=Scope(user_id="u1"))
     (place / "conversations.jsonl").write_text(ROW, encoding="utf-8")
+    (place / "mem0.json").write_text(MEM0, encoding="utf-8")
     (place / "queries.jsonl").write_text(QUERY, encoding="utf-8")
     for settings in ("recall.yaml", "candidate.yaml"):
         (place / settings).write_text("recall:\n  timezone: Europe/Berlin\n", encoding="utf-8")

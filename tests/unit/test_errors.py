@@ -1,7 +1,13 @@
 from __future__ import annotations
 
 import inspect
+import json
 import re
+from importlib import metadata
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
 
 from recall_integrations import errors
 from tests.rows import each_row
@@ -49,9 +55,28 @@ def test_messages_are_shown_as_they_are(name: str) -> None:
     assert issubclass(getattr(errors, name), errors.RecallError)
 
 
-def test_how_an_extra_is_installed_is_said_for_a_checkout_too() -> None:
-    said = "pip install 'recall-integrations[serve]' (in a checkout: pip install '.[serve]')"
-    assert errors.installing("serve") == said
+@each_row(
+    "installer, url, wanted",
+    [
+        ("pip\n", None, 'pip install "recall-integrations[serve]"'),
+        ("uv", None, 'uv pip install "recall-integrations[serve]"'),
+        ("Poetry 2.1.0", None, 'poetry add "recall-integrations[serve]"'),
+        (None, None, 'pip install "recall-integrations[serve]"'),
+        ("pip", {"url": "file:///a%20b/c", "dir_info": {}}, 'pip install "/a b/c[serve]"'),
+        ("uv", {"url": Path.cwd().as_uri(), "dir_info": {"editable": True}}, 'uv pip install -e ".[serve]"'),
+        (
+            "pip",
+            {"url": "https://host/r.git", "vcs_info": {"vcs": "git"}},
+            'pip install "recall-integrations[serve] @ git+https://host/r.git"',
+        ),
+    ],
+)
+def test_an_extra_is_installed_by_what_installed_the_package(
+    installer: str | None, url: object, wanted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = {"INSTALLER": installer, "direct_url.json": None if url is None else json.dumps(url)}
+    monkeypatch.setattr(metadata, "distribution", lambda _: SimpleNamespace(read_text=told.get))
+    assert errors.installing("serve") == wanted
 
 
 def test_bad_input_is_a_value_error() -> None:

@@ -9,7 +9,7 @@ import mailbox
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from datetime import datetime, tzinfo
+from datetime import datetime, time, timedelta, tzinfo
 from email import message_from_binary_file, policy
 from email.utils import parseaddr
 from functools import partial
@@ -56,6 +56,9 @@ def mem0(file: File, zone: tzinfo) -> Iterator[Entry]:
 def _of_mem0(found: Any, *, zone: tzinfo) -> Made:
     item: dict[str, Any] = {key: str(value) if is_whole(value) else value for key, value in found.items()}
     created, updated, ends = (moment(item.get(key), zone) for key in ("created_at", "updated_at", "expiration_date"))
+    if ends is not None and ends.time() == time():  # mem0's memories live through the day
+        with suppress(OverflowError):  # the last day there is
+            ends += timedelta(days=1)
     about = {**(item.get("metadata") or {}), **({"categories": item["categories"]} if item.get("categories") else {})}
     memory = Memory(item["memory"], id=item.get("id"), type=MemoryType.FACT, actor=item.get("actor_id"),
                     role=item.get("role"), event_at=updated or created, created_at=created, expires_at=ends,

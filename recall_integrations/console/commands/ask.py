@@ -226,7 +226,7 @@ def facts(
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
 
-    then = day_or_moment(as_of, opening.config.timezone)
+    then = day_or_moment(as_of, opening.zone)
     at = utc_now() if then is None else then
     with opening.store() as source:
         where = opening.where(source)

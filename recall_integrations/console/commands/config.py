@@ -40,10 +40,10 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
                 FILE, line L, column C, or scopes[N] with its place
       scopes    [{user_id, agent_id, namespace, settings, origin}]
     """
-    from recall_integrations.config.loading import DEFAULT, loaded
+    from recall_integrations.config.loading import DEFAULT, loaded_here
     from recall_integrations.delivery import as_data as data
 
-    found = loaded(config_path)
+    found = loaded_here(config_path)
     where = None if scope is None else parse_scope(scope)
     values = [v for v in found.values(where) if not changed or v.origin != DEFAULT]
     if as_json:

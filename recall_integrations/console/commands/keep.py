@@ -7,7 +7,6 @@ from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 import click
 
@@ -73,8 +72,8 @@ def add(
     from recall_integrations.types import Memory
 
     said = sys.stdin.read() if text == "-" else text
-    zone = ZoneInfo(opening.config.timezone)
-    fields |= {"event_at": moment(at, "--at", zone=zone), "expires_at": moment(expires, "--expires", zone=zone)}
+    zone = opening.zone
+    fields |= {"event_at": moment(at, "--at", zone), "expires_at": moment(expires, "--expires", zone)}
     memory = Memory(said, id=memory_id, type=kind, **fields)
     where = parse_scope(opening.scope or "")
     stored: list[str] = []
@@ -272,7 +271,7 @@ def import_(opening: Opening, path: Path, dry_run: bool, **how: Any) -> None:
 def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) -> None:
     from recall_integrations.store.importing import Importer
 
-    scope, zone = parse_scope(opening.scope or ""), ZoneInfo(opening.config.timezone)
+    scope, zone = parse_scope(opening.scope or ""), opening.zone
     importer = Importer(None)
     with ExitStack() as stack:
         if dry_run:

@@ -78,7 +78,7 @@ def feedback(
         if result_id is None:
             raise InvalidArgument(f"{told}, with --helpful ID, --wrong ID, --cited ID, --rating or --asked-again.")
         raise NotFound(f"{told}. Which recall {result_id!r:.60} was, only the process knows that answered it.")
-    present = moment(now)
+    present = moment(now, "--now", opening.zone)
     with opening.optimizer() as asked:
         where = opening.where(asked.store)
         found = asked.recall(query, scope=where, k=k, now=present)

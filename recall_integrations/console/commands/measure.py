@@ -102,7 +102,7 @@ def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
     with opening.store() as source, named_progress() as show:
         rows = template(
             source, log=options["log"], scope=opening.scope, count=options["count"],
-            now=moment(options["now"]) or utc_now(), seed=options["seed"], progress=show,
+            now=moment(options["now"], "--now", opening.zone) or utc_now(), seed=options["seed"], progress=show,
         )  # fmt: skip
     write_template(rows, make)
     what = (
@@ -125,7 +125,7 @@ def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
     models = {"reranker": given(options["reranker"]), "llm": given(options["llm"], "--llm")}
     with opening.optimizer(**models) as optimizer, named_progress() as show:
         found = evaluate(
-            optimizer, queries, k=options["k"], scope=opening.scope, now=moment(options["now"]),
+            optimizer, queries, k=options["k"], scope=opening.scope, now=moment(options["now"], "--now", opening.zone),
             worst=options["worst"], texts=options["texts"], judge=given(options["judge"]),
             threshold=options["threshold"], seed=options["seed"], progress=show,
         )  # fmt: skip

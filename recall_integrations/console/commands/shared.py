@@ -10,6 +10,7 @@ from dataclasses import replace
 from datetime import datetime, tzinfo
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo
 
 import click
 
@@ -36,7 +37,7 @@ EMBEDDING = click.option(
     help="sentence-transformers model (name or path) that the store was made with. Default: the bundled model.",
 )
 NOW = click.option(
-    "--now", metavar="TIME", help="What 'yesterday' is relative to: ISO 8601 with an offset. Default: the clock."
+    "--now", metavar="TIME", help="What 'yesterday' is relative to: a day, or ISO 8601. Default: the clock."
 )
 PRIVACY = click.option(
     "--privacy",
@@ -55,8 +56,7 @@ CONFIG = click.option(
 AS_OF = click.option(
     "--as-of",
     metavar="TIME",
-    help="Where it is asked how things are, when: a day (its end, in the time zone of the settings), or ISO 8601 with "
-    "an offset.",
+    help="Where it is asked how things are, when: a day (its end), or ISO 8601.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 FILTERS = (
@@ -66,8 +66,8 @@ FILTERS = (
     click.option("--channel", "channels", multiple=True, metavar="NAME", help="Only what was said there. Repeatable."),
     click.option("--thread", "threads", multiple=True, metavar="NAME", help="Only of this conversation. Repeatable."),
     click.option("--entity", "entities", multiple=True, metavar="NAME", help="Only what mentions it. Repeatable."),
-    click.option("--after", metavar="TIME", help="Only from then on: ISO 8601 with an offset."),
-    click.option("--before", metavar="TIME", help="Only before then: ISO 8601 with an offset."),
+    click.option("--after", metavar="TIME", help="Only from then on: a day, or ISO 8601."),
+    click.option("--before", metavar="TIME", help="Only before then: a day, or ISO 8601."),
     click.option("--last-days", "recency_days", type=float, metavar="DAYS", help="Only of so many days until now."),
     click.option(
         "--where", multiple=True, metavar="KEY=VALUE", help="Only with this in its metadata (JSON or text). Repeatable."
@@ -102,7 +102,7 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(command)
     def filtered(**options: Any) -> Any:
         given = {name: options.pop(name) for name in _FILTER_NAMES}
-        return command(**options, filters=filters_of(given))
+        return command(**options, filters=filters_of(given, zone_of(options)))
 
     for option in reversed(FILTERS):
         filtered = option(filtered)
@@ -117,13 +117,12 @@ def recall_options(k: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
         @wraps(command)
         def asking(filters: Filters | None, current_only: bool, **options: Any) -> Any:
             asked = {name: options.pop(name) for name in ("k", "timezone", "score_min", "privacy")}
-            now, as_of = options.pop("now"), options.pop("as_of")
-            zone = None if as_of is None else asked["timezone"] or settings(options["config_path"]).timezone
+            now, as_of, zone = options.pop("now"), options.pop("as_of"), zone_of({**options, **asked})
             if current_only:
                 from recall_integrations.types import Filters
 
                 filters = replace(filters or Filters(), current_only=True)
-            asked |= {"filters": filters, "now": moment(now), "as_of": day_or_moment(as_of, zone or "UTC")}
+            asked |= {"filters": filters, "now": moment(now, "--now", zone), "as_of": day_or_moment(as_of, zone)}
             return command(**options, asked=asked)
 
         for option in (
@@ -134,7 +133,7 @@ def recall_options(k: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]
                          "(docs/facts.md)."),
             AS_OF,
             click.option("--timezone", metavar="ZONE", help="Where 'yesterday' is read, such as Europe/Berlin. "
-                         "Default: UTC."),
+                         "Default: that of the settings, else the system's."),
             NOW,
             k_option(k),
         ):  # fmt: skip
@@ -157,7 +156,17 @@ def seed_option(what: str) -> Callable[[Any], Any]:
 # -- reading them ------------------------------------------------------------------------------------------------------
 
 
-def filters_of(given: Mapping[str, Any]) -> Filters | None:
+def zone_of(options: Mapping[str, Any]) -> ZoneInfo:
+    """Return the zone in which the times of a command are: of `--timezone`, else of the settings."""
+    from recall_integrations.recall.checking import checked_zone
+
+    named = options.get("timezone") or settings(options.get("config_path")).timezone
+    zone = checked_zone(named)
+    assert zone is not None
+    return zone
+
+
+def filters_of(given: Mapping[str, Any], zone: tzinfo) -> Filters | None:
     """Build filters from the options of `filter_options`; return `None` where none is given."""
     fields = {name: value for name, value in given.items() if value not in ((), None)}
     if not fields:
@@ -166,7 +175,7 @@ def filters_of(given: Mapping[str, Any]) -> Filters | None:
 
     for name in ("after", "before"):
         if name in fields:
-            fields[name] = moment(fields[name], f"--{name}")
+            fields[name] = moment(fields[name], f"--{name}", zone)
     if "where" in fields:
         fields["metadata"] = {"$and": [{key: {"$eq": value}} for key, value in map(_condition, fields.pop("where"))]}
     return Filters(**fields)
@@ -185,34 +194,32 @@ def _condition(text: str) -> tuple[str, Any]:
     return key, found if isinstance(found, str | int | float | bool) else value
 
 
-def moment(text: str | None, option: str = "--now", also: str = "", zone: tzinfo | None = None) -> datetime | None:
-    """Parse the value of `--now`, or of another option, in `zone` where it names none; `None` where it is not given."""
+def moment(text: str | None, option: str, zone: tzinfo) -> datetime | None:
+    """Parse the value of an option, a day or a time, in `zone` where it names none; `None` where it is not given."""
     if text is None:
         return None
     from recall_integrations.types.messages import iso
 
     found = iso(text, zone)
-    if found is None or found.tzinfo is None:
-        raise InvalidArgument(
-            f"{option} {text!r} is not a time with an offset{also}. Write, for example, 2026-03-01T12:00:00+00:00."
-        )
+    if found is None:
+        raise InvalidArgument(f"{option} {text!r} is no time. Write 2026-03-01, or 2026-03-01T12:00:00+00:00.")
     return found
 
 
-def day_or_moment(text: str | None, zone: str, option: str = "--as-of") -> datetime | None:
+def day_or_moment(text: str | None, zone: ZoneInfo, option: str = "--as-of") -> datetime | None:
     """Parse the value of `--as-of`: a day is its last moment in a time zone, so what was said on it counts."""
     if text is None:
         return None
     from recall_integrations.recall.checking import day_end
 
-    return day_end(text, zone) or moment(text, option, ", and no day")
+    return day_end(text, zone.key) or moment(text, option, zone)
 
 
 def settings(path: str | None) -> RecallConfig:
-    """Load the settings of the file of `--config`, with those of the environment over them."""
-    from recall_integrations.config import RecallConfig
+    """Load the settings of the file of `--config`, with those of the environment over them, in the system's zone."""
+    from recall_integrations.config.loading import loaded_here
 
-    return RecallConfig.load(path)
+    return loaded_here(path).config
 
 
 # -- showing -----------------------------------------------------------------------------------------------------------

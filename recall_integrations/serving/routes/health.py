@@ -9,7 +9,7 @@ from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from pydantic import Field
 
-from recall_integrations.errors import InvalidArgument, RecallError, installing
+from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.serving.models import Admin, Asked, Listed, Reader, Reply, problems
 from recall_integrations.serving.problems import JSON, Refused, packed
 from recall_integrations.serving.served import Served
@@ -94,7 +94,7 @@ def router(served: Served) -> APIRouter:
     async def metrics(_caller: Admin) -> Response:
         """Return the metrics of all scopes together."""
         if served.metrics is None:
-            raise Refused(404, "MISSING_EXTRA", f"There are no metrics. Install them with: {installing('metrics')}")
+            raise Refused(404, "MISSING_EXTRA", "There are no metrics: the server lacks the extra `metrics`.")
         kind = getattr(served.metrics, "content_type", METRICS)
         return Response(await served.health.run(served.metrics.text), headers={"content-type": kind})
 

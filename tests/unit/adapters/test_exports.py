@@ -543,8 +543,14 @@ def test_an_archive_that_cannot_be_unpacked_says_what_to_do(store: MemoryStore, 
 
 
 def test_mem0_ids_may_be_numbers_and_a_bad_scope_is_one_bad_entry(store: MemoryStore) -> None:
-    items = [{"id": 1, "memory": "one", "user_id": 7, "run_id": 3}, {"id": 2, "memory": "two", "user_id": [8]}]
+    items = [
+        {"id": 1, "memory": "one", "user_id": 7, "run_id": 3, "expiration_date": "2990-01-31"},
+        {"id": 2, "memory": "two", "user_id": [8]},
+        {"id": 3, "memory": "three", "user_id": "9", "expiration_date": "9999-12-31"},
+    ]
     report = store.import_from({"results": items})
+    assert [m.expires_at for m in kept(store, Scope("7"))] == [datetime(2990, 2, 1, tzinfo=UTC)]
+    assert [m.text for m in kept(store, Scope("9"))] == ["three"]
     assert [(m.id, m.thread) for m in kept(store, Scope("7"))] == [("1", "3")]
     assert [bad.where for bad in report.bad] == ["data, memory 2"] and "user_id" in report.bad[0].problem
 

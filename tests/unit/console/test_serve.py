@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -50,8 +51,7 @@ def test_without_its_extra_it_names_it(
         MemoryStore.open(tmp_path / "new").close()
     done = CliRunner().invoke(main, [command, str(tmp_path / "new"), "--port", "0"])
     assert done.exit_code == 1
-    wanted = "pip install 'recall-integrations[serve]' (in a checkout: pip install '.[serve]')"
-    assert done.stderr.strip().endswith(f"Install it with: {wanted}")
+    assert re.search(r"Install it with: \S+ install .*\[serve\]\"$", done.stderr.strip())
     assert command == "look" or not (tmp_path / "new").exists()
 
 

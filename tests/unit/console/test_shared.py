@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
+from functools import partial
+from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import click
 import pytest
@@ -17,12 +21,42 @@ from recall_integrations.errors import ConfigError, InvalidArgument
 from recall_integrations.observability import progress
 
 
-def test_a_time_has_an_offset() -> None:
-    assert shared.moment(None) is None
-    assert shared.moment(" 2026-03-01T12:00:00Z ") == datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
-    for wrong in ("2026-03-01T12:00:00", "soon", ""):
-        with pytest.raises(InvalidArgument, match="not a time with an offset"):
-            shared.moment(wrong)
+def test_a_time_without_an_offset_is_in_the_zone() -> None:
+    tokyo = ZoneInfo("Asia/Tokyo")
+    assert shared.moment(None, "--at", tokyo) is None
+    assert shared.moment(" 2026-03-01T12:00:00Z ", "--at", tokyo) == datetime(2026, 3, 1, 12, tzinfo=timezone.utc)
+    assert shared.moment("2026-03-01", "--at", tokyo) == datetime(2026, 2, 28, 15, tzinfo=timezone.utc)
+    for wrong in ("soon", ""):
+        with pytest.raises(InvalidArgument, match="--at .* is no time. Write 2026-03-01"):
+            shared.moment(wrong, "--at", tokyo)
+
+
+@pytest.mark.parametrize(
+    ("environment", "options", "wanted"),
+    [
+        ({"TZ": "Asia/Tokyo"}, [], "2026-03-02T00:00:00+09:00"),
+        ({"TZ": "Asia/Tokyo", "RECALL_TIMEZONE": "America/Lima"}, [], "2026-03-02T00:00:00-05:00"),
+        ({"TZ": "nowhere"}, [], "2026-03-02T00:00:00+00:00"),
+        ({"TZ": "Asia/Tokyo"}, ["--timezone", "America/Lima"], "2026-03-02T00:00:00-05:00"),
+    ],
+)
+def test_days_of_a_command_are_in_the_systems_zone(
+    environment: dict[str, str], options: list[str], wanted: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("tzlocal.unix._cache_tz_name", None)  # as in a new process
+    store, run = str(tmp_path / "s"), partial(CliRunner().invoke, main, catch_exceptions=False)
+    assert run(["add", store, "The standup is at nine", "--at", "2026-03-02T00:00"]).exit_code == 0
+    asked = ["search", store, "standup", "--json", *options]
+    instant = datetime.fromisoformat(wanted)
+    data = json.loads(run([*asked, "--now", "2026-03-02"]).output)
+    assert datetime.fromisoformat(data["now"]) == instant
+    assert ("the system" in run(["config", "show", "--changed"]).output) is (environment == {"TZ": "Asia/Tokyo"})
+    if not options:
+        assert datetime.fromisoformat(data["hits"][0]["memory"]["event_at"]) == instant
+        assert json.loads(run([*asked, "--after", "2026-03-02"]).output)["hits"]
+        assert not json.loads(run([*asked, "--before", "2026-03-02"]).output)["hits"]
 
 
 def test_settings_are_read_where_a_file_is_given() -> None:
