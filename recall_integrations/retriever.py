@@ -631,7 +631,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         text = self.document_format if document_format is None else document_format
         format_of(text)
         sync = run_manager.get_sync()
-        if self._heard(LANGCHAIN[:1], instead=LANGCHAIN[1:]):
+        if self._heard(OF_LANGCHAIN[:1], instead=OF_LANGCHAIN[1:]):
             asked = {**given, "document_format": document_format, "highlights": highlights}
             asked = {name: value for name, value in asked.items() if name in given or value is not None}
             return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **asked)
@@ -669,7 +669,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             return self._nodes(self.recall(**asked, watch=span()))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        if self._heard(LLAMAINDEX[:1], instead=LLAMAINDEX[1:]):
+        if self._heard(OF_LLAMAINDEX[:1], instead=OF_LLAMAINDEX[1:]):
             return await asyncio.to_thread(self._retrieve, query_bundle)
         with errors_told():
             embeds = bool(query_bundle.custom_embedding_strs)

@@ -339,9 +339,10 @@ def _may_move(
     """Say of which pairs the lower one may move above the upper one, whatever the model says.
 
     The lower one stays where it is older and no past is asked for, where both say the same words, where both hold fewer
-    than `least` of the query's words, and where the upper one answers nothing. It stays where the upper one alone holds a name, a number or a sign that is asked for, or any
-    word that is asked for while both stand in a list. It stays where the two share neither a word of the query nor one
-    that no other of the best candidates says ("Broadband is Telmo" and "Quit Telmo, with Fibra since May" share one).
+    than `least` of the query's words, and where the upper one answers nothing. It stays where the upper one alone holds
+    a name, a number or a sign that is asked for, or any word that is asked for while both stand in a list. It stays
+    where the two share neither a word of the query nor one that no other of the best candidates says ("Broadband is
+    Telmo" and "Quit Telmo, with Fibra since May" share one).
     And it stays where something lifts the upper one more that the query or the caller asks for: an identifier, whose it
     is, what is denied, an arm of the caller's own.
     """
