@@ -32,11 +32,11 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
     words = _words_in(low)
     for code in CODES:
         grammar = grammar_of(slots, code)
-        if not grammar.may_say(words, low, text):
+        if not grammar.may_say(words, low):
             continue
         found: list[Said] = []
         for start, end in _sentences(text, grammar):
-            if grammar.may_say(_words_in(low[start:end]), low[start:end], text[start:end]):
+            if grammar.may_say(_words_in(low[start:end]), low[start:end]):
                 found += _Reader(text, start, end, at, slots, grammar).read()
         if found:
             return tuple(found)
