@@ -23,7 +23,7 @@ def names(text: str) -> list[str]:
         ("Priya said so", ["Priya"]),
         ("However Priya Raman left", ["However Priya Raman", "Priya Raman"]),
         ("the series “Neighbours” and a Neighbour", ["Neighbours"]),
-        ("Visit Norvik Harbour in Blue Harbour, by boat and train", ["Visit Norvik Harbour", "Norvik Harbour", "Blue Harbour"]),
+        ("Visit Norvik Harbour, by boat and train", ["Visit Norvik Harbour", "Norvik Harbour"]),
         ("nothing written large, 1999 neither", []),
         ("小さい北京", []),
         ("", []),
