@@ -13,7 +13,7 @@ def names(text: str) -> list[str]:
 @each_row(("text", "wanted"),
     [
         ("then Priya Raman met Sam.", ["Priya Raman", "Sam"]),
-        ("The Journal of Kestrel Studies appeared in Norvik", ["Journal of Kestrel Studies", "Kestrel Studies", "Norvik"]),
+        ("The Journal of Kestrel Studies appeared", ["Journal of Kestrel Studies", "Kestrel Studies"]),
         ("by Henrietta J. Smith and Jean-Luc", ["Henrietta J. Smith", "Jean-Luc"]),
         ("then Priya's Inbox3 sank. Norvik's did not", ["Priya's Inbox3", "Norvik"]),
         ("to Kestrel 11 in 2005, with Sam’s", ["Kestrel 11", "Sam"]),
