@@ -25,7 +25,7 @@ from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.records import record
 
-VERSION = 6  # kept with the times in a store: times of another version are made anew
+VERSION = 7  # kept with the times in a store: times of another version are made anew
 TIMES_MAX = 8  # times of one text
 CHARS_MAX = 20_000  # of a text that are read
 SENTENCE_CHARS = 240  # of a sentence that are looked at on each side of a phrase
