@@ -178,6 +178,8 @@ NEIGHBOURS = (
 )  # fmt: skip
 
 OFFSETS = (
+    Rule("length_beside", "the (last|o:ORD)? u:U (before|after|preceding|following|prior to) the? p:P", _beside,
+         0.9, "the three days before Christmas"),
     Rule("bounded_offset", "(less|more|over|fewer|within) (than)? u:U (before|after|from|of|prior to) the? p:P",
          _bounded_offset, 0.9, "less than 3 days after yesterday"),
     Rule("length_starting", "(for? u:U COMMA? (starting|beginning|commencing) (on|from|in)? the? p:P|(for u:U COMMA?|"

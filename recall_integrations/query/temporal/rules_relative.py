@@ -170,6 +170,16 @@ def lies_back(hit: RuleMatch, unit: str) -> bool:
     return unit == "weekend" and hit.here.tense == PAST and hit.today.weekday() < 5
 
 
+def _between_counts(hit: RuleMatch) -> Built:
+    """Read "3 or 4 days ago", "a week or two ago": from the farther to the nearer."""
+    near, far = hit.pair("r") or (hit.value("n") or 1, hit.value("n2") or 0)
+    if not near < far <= near + 50:
+        return None
+    unit = hit.unit
+    start, end = (shift(hit.today, duration(count, unit), -1) for count in (far, near))
+    return fixed(start, end + DAY)
+
+
 _SOME = "(a? couple of?|a? few|several|an|a|n:NUM)"
 DURATIONS = (
     Rule("work_days", "(a? couple of?|n:NUM) work:(business|working|week|work) u:(day|days)", _duration, 0.9,
@@ -183,6 +193,8 @@ DURATIONS = (
          "this time last year"),
     Rule("small_unit", "((in|over|during|within|for) the (last|past|previous)|within the) u:(hour|minute)", _small_unit,
          0.9, "in the past hour"),
+    Rule("between_counts_ago", "(n:NUM (or|to|DASH) n2:NUM u:UNITS|r:MDX u:UNITS|a u:UNIT1 or n2:NUM) ago",
+         _between_counts, 0.85, "3 or 4 days ago"),
     # One day is what is written, and weeks around it are what is meant: a hint that filters nothing.
     Rule("vague_ago", "(a? couple of?|a? few|several) u:(UNIT)(?=(AGO(?!than)|before|after|prior))", _duration, 0.45,
          "a few weeks ago"),
