@@ -45,11 +45,13 @@ KINDS: tuple[Kind, ...] = (
     Kind("code", regex(rf"(?=.*[^\W_]){_HEX}*(?::{_HEX}*){{3,}}")),  # addresses of networks
     Kind("code", regex(r"v[0-9][\w.-]*|[0-9]+(?:\.[0-9]+){2,}[\w.:-]*"), lambda text: not _DATE.fullmatch(text)),
     Kind("code", regex(r"_*[^\W\d_][^\W_]*(?:_+[^\W_]+)+_*(?:\(\))?|__[^\W_]+__")),
+    Kind("code", regex(rf"{_NAME}(?:(?:::|->|\.){_NAME})*\(\)|{_NAME}(?:(?:::|->){_NAME})+")),
     Kind(
-        "code", regex(rf"{_NAME}(?:(?:::|->|\.){_NAME})*\(\)|{_NAME}(?:(?:::|->){_NAME})+|(?=.*_){_NAME}(?:\.{_NAME})+")
+        "code",
+        regex(r"[^\W\d]\w+(?:\.[^\W\d]\w+){2,}|[a-z]{2,}[0-9]*(?:[A-Z]+[a-z0-9]+)+[A-Z]*|(?:[A-Z][a-z0-9]+){3,}"),
     ),
-    Kind("code", regex(r"[^\W\d]\w+(?:\.[^\W\d]\w+){2,}|[a-z]{2,}[0-9]*[A-Z]\w*|(?:[A-Z][a-z0-9]+){3,}")),
     Kind("path", regex(r"[^\W\d][\w-]+\.[a-z][a-z0-9]{1,4}(?::[0-9]+)?"), _is_file),
+    Kind("code", regex(rf"(?=.*_){_NAME}(?:\.{_NAME})+")),
     Kind("reference", regex(r"[A-Za-z][\w.-]+:(?:[A-Za-z_/][\w./@+~-]*|[0-9]{2,5})")),  # `repo:path`, `host:port`
 )
 _QUOTATIONS = regex(
