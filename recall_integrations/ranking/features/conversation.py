@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.columns import SHORT, TextColumns
+from recall_integrations.indexes.columns import SHORT, Rows, TextColumns
 from recall_integrations.ranking.features.bm25 import Values, weighted
 from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import Match
@@ -132,6 +132,9 @@ def by_asked_role(match: Match) -> Values:
 
 
 DECAY = 0.8  # of what was said, for each turn more that lies between
+EACH_MAX = 64  # words looked at of a turn that is no neighbour of a candidate
+# Of the turns three and four before a candidate, which are no neighbours of it.
+FAR = np.asarray((DECAY**2, DECAY**3), dtype=np.float32)
 
 
 def subject_match(match: Match) -> Values:
@@ -156,10 +159,38 @@ def subject_match(match: Match) -> Values:
     about = match.near.take(match.at[3, some], axis=1)
     about *= np.float32(DECAY)
     np.maximum(about, said, out=about)
+    if match.gates["crowd"]:  # of two people it gains nothing, and is half of the work
+        _from_afar(match, about, some)
     about -= said
     found: Values = match.nothing.copy()
     found[some] = replies * weighted(match.share, about)
     return found
+
+
+def _from_afar(match: Match, about: Values, some: Rows) -> None:
+    """Add to `about` the query's stems that the turns three and four before some candidates hold.
+
+    Stems only: nearness in meaning would have to be compared word by word, for turns that are no neighbours.
+    """
+    columns, step = match.columns, match.at[3, some]
+    there = (step < len(match.pool)).nonzero()[0]
+    third = columns.previous(match.pool[step[there]])
+    both = np.concatenate([third, columns.previous(third)])
+    kept = (both >= 0).nonzero()[0]
+    at = both[kept]
+    if not len(at):
+        return
+    starts = columns.starts.take(at)
+    counts = np.minimum(columns.starts.take(at + 1) - starts, EACH_MAX)
+    ends = counts.cumsum()
+    words = columns.words.take(np.arange(int(ends[-1])) + (starts - ends + counts).repeat(counts))
+    same = columns.lexicon.stems.take(words) == np.asarray(match.numbers, dtype=np.int32)[:, None]
+    stem, place = same.nonzero()
+    if not len(place):
+        return
+    text = kept[ends.searchsorted(place, side="right")]
+    decays = FAR.take((text >= len(there)).astype(np.int64))
+    np.maximum.at(about, (stem, there[text % len(there)]), decays)
 
 
 OF_CONVERSATION: Mapping[str, Of] = {

@@ -39,9 +39,21 @@ def test_a_reply_has_what_stands_before_its_question() -> None:
     np.testing.assert_allclose(found, [0, 0, DECAY, 0], rtol=1e-5)
 
 
-def test_only_what_stands_right_before_the_question_counts() -> None:
-    chat = (CHAT[0], ("Henrietta", "Mhm"), *CHAT[1:3])
+@pytest.mark.parametrize("between", [1, 2])
+def test_farther_away_counts_less(between: int) -> None:
+    chat = (CHAT[0], *[("Henrietta", "Mhm")] * between, *CHAT[1:3])
+    found = run(columns(*chat), "tomatoes")["subject_match"]
+    np.testing.assert_allclose(found[-1], DECAY ** (1 + between), rtol=1e-5)
+
+
+def test_of_two_people_only_what_stands_right_before_the_question_counts() -> None:
+    chat = (CHAT[0], ("Sam", "Mhm"), *CHAT[1:3])
     assert run(columns(*chat), "tomatoes")["subject_match"][-1] == pytest.approx(0, abs=1e-6)
+
+
+def test_four_turns_are_the_end() -> None:
+    chat = (CHAT[0], *[("Henrietta", "Mhm")] * 3, *CHAT[1:3])
+    assert run(columns(*chat), "tomatoes")["subject_match"][-1] == 0
 
 
 def test_only_the_reply_need_be_a_candidate() -> None:
