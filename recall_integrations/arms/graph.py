@@ -34,7 +34,6 @@ from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.entities import EdgeColumns, ScopeEntities
-from recall_integrations.store.fetching import texts_by_num
 
 HOP_FACTOR = 0.5
 NEIGHBOURS = 10  # per entity that are followed
@@ -214,14 +213,7 @@ class GraphRetriever:
             partial(self._said_in, view, texts),
             terms=terms,
             allowed=allowed,
-            texts=partial(self._texts, view),
-            is_entity=lambda name: bool(self._entities_of(view.scope_id).index.lookup(name)),
         )
-
-    def _texts(self, view: ScopeView, rows: Rows) -> list[str]:
-        nums = view.nums[rows].tolist()
-        found = texts_by_num(self._engine, view.scope_id, nums)
-        return [found.get(num, "") for num in nums]
 
     def _holders_of(self, view: ScopeView) -> NamePostings:
         with self._lock:  # one thread makes it, others wait

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.arms.document_names import DocumentNames, Keys, beginning, pair_key, says, single_key
+from recall_integrations.arms.document_names import DocumentNames, Keys, beginning, pair_key, single_key
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kernels import changes
 from recall_integrations.indexes.kernels import heads as heads_of
@@ -148,7 +148,6 @@ def _cut(entries: Keys, wanted: Mask) -> Keys:
 
 NAMED, ABOUT, FADING = 6.0, 4.0, 0.7
 NEW_MIN = 0.5  # share of a name's words that the query must not say
-CONFIRMED_MAX = 50  # pairs of documents for which the second one is read where a name is unsure
 KEY_WORDS = 2  # by which names are looked up
 
 
@@ -201,12 +200,8 @@ class SecondHop:
         *,
         terms: Collection[str],
         allowed: Mask | None,
-        texts: Callable[[Rows], Sequence[str]],
-        is_entity: Callable[[str], bool] = lambda _name: False,
     ) -> None:
         self.view = view
-        self._is_entity = is_entity
-        self._texts = texts
         self._documents, self._holders, self._said_in, self._allowed = documents, holders, said_in, allowed
         self._count = max(count, 2)
         self._terms = terms
@@ -280,44 +275,7 @@ class SecondHop:
         heads = holders.heads(self.view)
         about = (heads[:, rows] == keys[entry]).any(axis=0)
         worth = (NAMED * (1 - np.log(np.maximum(n, 1)) / (FADING * math.log(self._count))))[entry] + ABOUT * about
-        kept = self._confirmed([said[o] for o in owner.tolist()], owner, index, entry, rows, worth)
-        entry, rows = entry[kept], rows[kept]
-        return self._joined(starts[owner[entry]], rows, worth[kept], index[entry], about[kept], heads)
-
-    def _confirmed(
-        self,
-        said: Sequence[DocumentNames],
-        owner: NDArray[np.int64],
-        index: NDArray[np.int64],
-        entry: NDArray[np.int64],
-        rows: Rows,
-        worth: NDArray[np.float64],
-    ) -> Rows:
-        """Return the entries whose name is sure, is an entity, or is confirmed by the document that it leads to.
-
-        Documents are read for the best CONFIRMED_MAX pairs only; the others lose the entries that would need it.
-        """
-        unsure = np.asarray([own.unsure[i] for own, i in zip(said, index.tolist(), strict=True)], dtype=np.bool_)
-        names = {i: said[i].names[int(index[i])] for i in sorted(set(entry[unsure[entry]].tolist()))}
-        for i in [i for i, name in names.items() if self._is_entity(name)]:
-            unsure[i] = False
-            del names[i]
-        kept = ~unsure[entry]
-        open_ = (~kept).nonzero()[0]
-        if not len(open_):
-            return kept.nonzero()[0]
-        _, pair = np.unique(owner[entry] * self.view.size + rows, return_inverse=True)
-        best = np.zeros(int(pair.max()) + 1)
-        np.maximum.at(best, pair, worth)
-        values = best + np.bincount(pair, worth)
-        if len(values) > CONFIRMED_MAX:
-            open_ = open_[values[pair[open_]] >= np.partition(values, -CONFIRMED_MAX)[-CONFIRMED_MAX]]
-        read = np.unique(rows[open_])
-        texts = dict(zip(read.tolist(), self._texts(read), strict=True))
-        looked_up = {i: beginning(name, KEY_WORDS) for i, name in names.items()}
-        for i in open_.tolist():
-            kept[i] = says(texts[int(rows[i])], looked_up[int(entry[i])])
-        return np.flatnonzero(kept)
+        return self._joined(starts[owner[entry]], rows, worth, index[entry], about, heads)
 
     def _joined(
         self, starts: Rows, rows: Rows, worth: NDArray[np.float64], names: NDArray[np.int64], about: Mask, heads: Keys

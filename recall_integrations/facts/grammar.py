@@ -30,7 +30,6 @@ _COMMON = frozenset((PRONOUN, NAME, *"am is are was were been have has had do do
 Tree = dict[str, Any]
 _OPENING = '"“‘(«['
 _DIGIT = re.compile(r"\d")
-_SIGN = re.compile(r"[\dA-ZÀ-ÖØ-Þ]")
 # A word with the signs around it; a dash by itself is a sign behind the word before.
 _CHUNK = regex(
     r"(?P<before>[\"'“‘(«\[*_`¿¡–—-]*)(?P<word>[^\s.,;:!?)\"”’»\]*_`…–—-]\S*?)"
@@ -135,52 +134,20 @@ class Grammar:
             put(self.copulas, phrase.split(), op)
         self._slots(slots, given)
         self.keys = _keys(self.phrases, slots)
-        self.key_words = frozenset(self.keys)
         self.noun_keys = frozenset((*(noun.split()[-1] for noun in self.nouns), *FAVOURITE))
         self.owners = self.my | self.your
         self.cops = frozenset(self.copulas) | frozenset(self.expand)
-        self._framed = self._frames()
         self.asking = frozenset((*self.ask["wh"], *self.my, *self.the))  # a question has one, or is of another language
         self.roots = frozenset(self.phrases) - {PRONOUN, NAME}
 
-    def _frames(self) -> tuple[re.Pattern[str], re.Pattern[str]]:
-        """Return quick patterns, in lower case, for an owned noun with a copula behind it, and for a value before one.
-
-        They begin with a set of letters, so that places without any of them are passed over at once.
-        """
-        copula, own = _either(self.cops), _either(self.owners)
-        owner = _led((*self.owners, *self.the), self.possessive)
-        words = rf"\s(?P<noun>(?:[\w'-]+\s){{0,5}}?)(?P<copula>{copula})(?!\w)"
-        turned = rf"{_led(self.copulas, ())}\s(?:{own}|\S+(?:\s\S+){{0,2}}{_either(self.possessive)})\s"
-        return re.compile(rf"{owner}(?={words})"), re.compile(rf"{turned}(?P<noun>.{{2,60}})")
-
-    def may_say(self, words: frozenset[str], low: str, text: str) -> bool:
-        """Say by a quick look whether a text may say anything of a slot."""
-        if not self.key_words.isdisjoint(words):
-            keys = self.keys
-            if any(need <= words for key in self.key_words & words for need in keys[key]):
-                return True
+    def may_say(self, words: frozenset[str], low: str) -> bool:
+        """Say by a quick look whether a text may say anything of a slot: by a verb of one, or of what somebody owns."""
+        if any(need <= words for key in self.keys.keys() & words for need in self.keys[key]):
+            return True
         if self.cops.isdisjoint(words):
             return False
-        known = not self.noun_keys.isdisjoint(words)
         owned = not self.owners.isdisjoint(words) or any(map(low.__contains__, self.possessive))
-        if not owned and (self.the.isdisjoint(words) or not (known or has_digit(text))):
-            return False
-        framed, turned = self._framed
-        if known and owned:
-            for match in turned.finditer(low):
-                if not self.noun_keys.isdisjoint(re.findall(r"[\w-]+", match["noun"])):
-                    return True
-        return any(self._may_hold(match, text) for match in framed.finditer(low))
-
-    def _may_hold(self, match: re.Match[str], text: str) -> bool:
-        """Say whether a noun in its frame may name a slot, or else have a code or a name for a value."""
-        noun = match["noun"].split()
-        last = self.expand.get(match["copula"], noun[-1:])
-        if not self.noun_keys.isdisjoint((*noun[-1:], *last[:1], *noun[:1])) or not self.of.isdisjoint(noun):
-            return True
-        rest = text[match.end("copula") : match.end("copula") + 60]
-        return has_digit(rest) if match[0] in self.the else _SIGN.search(rest) is not None
+        return owned or (not self.the.isdisjoint(words) and (not self.noun_keys.isdisjoint(words) or has_digit(low)))
 
     def _slots(self, slots: Slots, given: Mapping[str, Any]) -> None:
         rows = given["slots"]
@@ -237,18 +204,6 @@ class Grammar:
 def has_digit(text: str) -> bool:
     """Say whether a text holds a digit."""
     return _DIGIT.search(text) is not None
-
-
-def _led(words: Iterable[str], endings: Iterable[str]) -> str:
-    """Return a pattern of words, or of endings of words, that begins with the set of their first letters."""
-    ways = [rf"(?<!\w{each[0]})(?<={each[0]}){re.escape(each[1:])}" for each in sorted(words)]
-    ways += [rf"(?<={each[0]}){re.escape(each[1:])}" for each in sorted(endings)]
-    firsts = "".join(sorted({each[0] for each in (*words, *endings)}))
-    return rf"[{re.escape(firsts)}](?:{'|'.join(ways)})"
-
-
-def _either(words: Iterable[str]) -> str:
-    return f"(?:{'|'.join(sorted(map(re.escape, words), reverse=True)) or '(?!)'})"
 
 
 def _keys(phrases: Tree, slots: Slots) -> dict[str, tuple[frozenset[str], ...]]:

@@ -20,7 +20,7 @@ from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, 
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
-VERSION = 11  # stored with the facts in a store: facts of another version are made anew
+VERSION = 12  # stored with the facts in a store: facts of another version are made anew
 _SENTENCE_END = regex(r"[.!?]+(?=[\s\"'”’)]|$)|[;\n]")
 _BLANK = blanked('.,;:!?()"“”[]*')
 _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WAS, "past": WAS, "not": NOT}
@@ -32,11 +32,11 @@ def said_in(text: str, at: datetime, slots: Slots = DEFAULT) -> tuple[Said, ...]
     words = _words_in(low)
     for code in CODES:
         grammar = grammar_of(slots, code)
-        if not grammar.may_say(words, low, text):
+        if not grammar.may_say(words, low):
             continue
         found: list[Said] = []
         for start, end in _sentences(text, grammar):
-            if grammar.may_say(_words_in(low[start:end]), low[start:end], text[start:end]):
+            if grammar.may_say(_words_in(low[start:end]), low[start:end]):
                 found += _Reader(text, start, end, at, slots, grammar).read()
         if found:
             return tuple(found)
@@ -253,10 +253,8 @@ class _Reader(Words):
         end = self.tokens[last - 1].end
         since, until = dates.told(self.text, value.end, end, self.at, event=begins, past=past)
         if since is None and until is None and begin > first:
-            start = self.tokens[first].start
-            since, until = dates.before(self.text, start, self.tokens[begin].start, self.at)
-            if since is None and until is None and begins:
-                since = dates.leading(self.text, start, self.tokens[begin].start, self.at)
+            start, end = self.tokens[first].start, self.tokens[begin].start
+            return dates.told(self.text, start, end, self.at, event=begins, past=past)
         return since, until
 
     def _say(self, said: Said, value: Value, last: int) -> int:

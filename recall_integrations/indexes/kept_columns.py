@@ -62,8 +62,6 @@ def text_arrays_of(builder: ColumnsBuilder) -> Arrays:
     roles = found["text.roles"]
     counted = KindCounter.counted(threads, actors, roles.astype(np.int32), found["text.lengths"])
     found["text.kind_pairs"], found["text.kind_totals"] = counted.pairs, np.asarray(counted.totals, dtype=np.int64)
-    logs = np.rint(np.log1p(found["text.lengths"]) * (1 << 32))  # without which no earlier version takes the file
-    found["text.log_length"] = np.asarray([logs.sum()], dtype=np.int64)
     return found
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from recall_integrations.patterns import regex
+from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.text import length_in_words, tokenize
 
 QUERY_CHARS_MAX = 2_000
@@ -114,31 +115,13 @@ def _normal(text: str) -> str:
 
 
 SHORT_CHARS_MAX = 24
-IDENTIFIER_CHARS_MAX = 512
 SHORT_TOKENS_MAX = 3
 
 _COMMAND = regex(r"(?:please\s+)?(?:show|find|list|get|open)\b(?!')", re.IGNORECASE)
 _LITERAL = regex(
     r'(?:\s*(?:"[^"]+"|“[^”]+”|„[^“”]+[“”]|«[^»]+»|`[^`]+`|‘[^’]+’|(?<!\w)\'[^\']+\'(?!\w))[,;]?)+[\s.?!]*'
 )
-# A token that is a name for exactly one thing. Each alternative is anchored and has disjoint repetitions.
-_IDENTIFIER = regex(
-    r"""
-      [a-z][a-z0-9+.-]*://\S+                           # URL
-    | (?:~|\.{1,2})?/\S+ | [a-z]:\\\S+                  # path
-    | [\w.@-]+(?:[/\\][\w.@-]+)+(?:[:\#]\d+)?           # relative path, path:line, owner/repo#1
-    | [\w.-]+:[\w./-]+                                  # repo:path
-    | \#\d+ | [\w.-]+\#\d+                              # issue number
-    | [a-z][a-z0-9]*-\d+                                # ticket
-    | [0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}       # UUID
-    | (?=[a-f]*\d)[0-9a-f]{7,64}                        # commit
-    | [^\W_]+(?:-[^\W_]+){2,} | (?=\w*[^\W_]_[^\W_])\w+ # slug-of-words, snake_case
-    | \w+(?:\.\w+)+(?:\(\))?                            # file.ext, module.name
-    | [a-z]+(?-i:[A-Z])\w+                              # camelCase
-    | (?=\w*\d)(?=\w*[^\W\d_])\w+                       # m1, 4f2a
-    """,
-    re.VERBOSE | re.IGNORECASE,
-)
+_SLUG = regex(r"[^\W_]+(?:-[^\W_]+){2,}|(?=\w*\d)(?=\w*[^\W\d_])\w+")  # slug-of-words; m1, 4f2a
 
 
 def skip_reason(query: str) -> str | None:
@@ -170,8 +153,8 @@ def _words(text: str) -> int:
 
 
 def _is_identifier(token: str) -> bool:
-    token = token.strip("?!,;\"'()[]<>")
-    return 0 < len(token) <= IDENTIFIER_CHARS_MAX and _IDENTIFIER.fullmatch(token.rstrip(".")) is not None
+    token = token.strip("?!,;\"'()[]<>").rstrip(".")
+    return _SLUG.fullmatch(token) is not None or any(one.text == token for one in find_identifiers(token))
 
 
 _INSTRUCTION = regex(

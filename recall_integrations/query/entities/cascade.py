@@ -100,7 +100,6 @@ FUZZY_WORDS_MAX = 24  # words of one query that are looked up as misspelt
 FREE_WORDS_MAX = 256  # words of one query that are looked at as part of a name
 RESPACED_MAX = 2  # words of a text that may be one word of a name
 PRODUCT_MAX = 16  # combinations of corrections tried for one window
-CONTEXT_WORDS_MAX = 8
 
 
 class Span(NamedTuple):
@@ -161,20 +160,16 @@ class Cascade:
         self.slips: dict[int, list[Slip]] = {}
 
     def run(self) -> list[NamedSpan]:
-        """Run all stages; return the mentions in order, ambiguous ones settled by context where possible."""
+        """Run all stages; return the mentions in order."""
         self._exact()
         free = self._free_words()
         if free:
             self._misspelt_words(free)
             self._windows(free)
-            self._initials(free)
             for i in free:
                 if not self.taken[i]:
                     self._part(i)
-        self.found.sort(key=lambda f: f.i)
-        sure = {f.scores[0][0] for f in self.found if len(f.scores) == 1 and f.scores[0][1] >= SURE}
-        settled: dict[object, list[Entity]] = {}  # by mention: a hostile text may repeat one a thousand times
-        return [self._in_context(f, sure, settled) for f in self.found]
+        return sorted(self.found, key=lambda f: f.i)
 
     def _take(self, found: NamedSpan) -> None:
         self.found.append(found)
@@ -330,37 +325,6 @@ class Cascade:
                 elif likely > best.get(entity, 0.0):
                     best[entity] = likely
 
-    def _initials(self, free: list[int]) -> None:
-        """Find "P. Raman", "Priya R."."""
-        if not any(len(word) == 1 for word in self.words):
-            return
-        for i in free:
-            for first in (i - 1, i):
-                other = first if first < i else i + 1
-                if not (first >= 0 and first + 1 < len(self.words)) or self.taken[i] or self.taken[other]:
-                    continue
-                holders = self._by_initial(i, other)
-                if holders:
-                    self._take(NamedSpan(first, first + 2, "fuzzy", shared(holders, 0.87)))
-
-    def _by_initial(self, i: int, other: int) -> dict[Entity, Phrase]:
-        letter, word = self.words[other], self.words[i]
-        if len(letter) != 1 or not letter.isalpha() or is_cjk(letter):
-            return {}
-        token = self.reading.tokens[other]
-        dotted = self.reading.text[token.end : token.end + 1] == "."
-        if not dotted and (letter in {"a", "i", "s", "t"} or not self.reading.is_upper(other)):
-            return {}
-        if not self.reading.joined(min(i, other), max(i, other) + 1):
-            return {}
-        initial, whole = (0, -1) if other < i else (-1, 0)
-        found = at(self.state.parts, word)
-        if len(found) > PHRASES_MAX:
-            return {}  # a name as common as that: an initial does not make it anybody's
-        return entities_of(
-            p for p in found if p.words[whole] == word and p.words[initial][0] == letter and is_person_like(p)
-        )
-
     # a part of a name, or one misspelt word
 
     def _part(self, i: int) -> None:
@@ -422,45 +386,6 @@ class Cascade:
             near = max(self.reading.neighbour_is_name(i, 1), self.reading.neighbour_is_name(i, -1))
             return _apart(0.87, near)
         return 0.6 if len(words) <= 4 else 0.4
-
-    # ambiguity
-
-    def _in_context(self, found: NamedSpan, sure: set[Entity], settled: dict[object, list[Entity]]) -> NamedSpan:
-        """Settle an ambiguous mention by the other words: the rest of a full name, or a mention that is sure."""
-        if len(found.scores) < 2:
-            return found
-        backed = [e for e, _ in found.scores if e in sure]
-        if not backed:
-            key = (tuple(self.words[found.i : found.j]), tuple(id(e) for e, _ in found.scores))
-            if key not in settled:
-                settled[key] = self._backed_by_words(found)
-            backed = settled[key]
-        if len(backed) != 1:
-            return found
-        return NamedSpan(found.i, found.j, found.stage, [(backed[0], 0.9)])
-
-    def _backed_by_words(self, found: NamedSpan) -> list[Entity]:
-        """Return the entities of a mention whose name is completed by other words of the query."""
-        own = self.words[found.i : found.j]
-        others = (w for k, w in enumerate(self.words) if w in self.state.parts and not found.i <= k < found.j)
-        telling = dict.fromkeys(w for w in islice(others, FREE_WORDS_MAX) if w not in own and not is_ordinary(w))
-        rest = set(islice(telling, CONTEXT_WORDS_MAX))
-        if not rest:
-            return []
-        rivals = islice((e for e, _ in found.scores), RIVALS_MAX)
-        backed = dict.fromkeys(e for e in rivals if any(_is_completed(p, own, rest) for p in e.phrases))
-        if len(own) == 1:  # there may be more rivals than were looked at
-            for word in rest:
-                pair = at(self.state.bags, " ".join(sorted((own[0], word))))
-                backed.update(dict.fromkeys(entities_of(pair, RIVALS_MAX)))
-        return list(backed)
-
-
-def _is_completed(phrase: Phrase, own: Sequence[str], rest: set[str]) -> bool:
-    """Say whether `rest` has all words of a name but the mention `own`, which may be short for its first word."""
-    words = phrase.words if phrase.words[0] in own else phrase.words[1:]
-    missing = [w for w in words if w not in own and w not in KIND_WORDS and w not in STOP_WORDS and len(w) > 1]
-    return bool(missing) and rest.issuperset(missing)
 
 
 def _apart(confidence: float, neighbour: float) -> float:

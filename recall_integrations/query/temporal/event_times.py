@@ -25,7 +25,7 @@ from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.records import record
 
-VERSION = 6  # kept with the times in a store: times of another version are made anew
+VERSION = 7  # kept with the times in a store: times of another version are made anew
 TIMES_MAX = 8  # times of one text
 CHARS_MAX = 20_000  # of a text that are read
 SENTENCE_CHARS = 240  # of a sentence that are looked at on each side of a phrase
@@ -58,9 +58,9 @@ _ORDINARY = frozenset({"epiphany", "ascension"})  # as words, and holidays only 
 
 # Rules for what a question asks and no text tells: a run of time, a part of a day or of what is on, a number alone.
 _ASKED = frozenset(
-    "relative_count small_unit relative_length more_than_ago within unit_to_date same_unit last_weekdays weekday_list "
-    "bare_quarter numbered_week week_of_number rest_of close_of unit_of_part unit_of_day numeric_alone numeric_dashed "
-    "day_of_month_number year_at_the_end year_alone year_as_adjective short_year_date decade_words century".split()
+    "relative_count small_unit relative_length unit_to_date same_unit weekday_list bare_quarter numbered_week rest_of "
+    "unit_of_part unit_of_day numeric_alone numeric_dashed year_at_the_end year_alone year_as_adjective "
+    "short_year_date decade_words century".split()
 )
 _LAST_RULE = "weekday_before_dash"  # what joins times comes behind it: each is told alone
 _OFTEN = regex(r"\b(?:every|each|any|usually|always|often|most)\b")
@@ -179,9 +179,7 @@ def told_times(text: str, at: datetime, language: str | None = "en") -> tuple[To
     if not kept:
         return ()
     local = at.replace(tzinfo=None)
-    ctx = Statement(
-        text=kept, low=low, now=at, local=local, today=midnight(local), week_start=0, names=(), measures=False
-    )
+    ctx = Statement(text=kept, low=low, now=at, local=local, today=midnight(local), week_start=0, names=())
     found: list[ToldTime] = []
     reach, sure = 0, False
     for token in _grammar().reduce(ctx)[0]:

@@ -45,11 +45,6 @@ SHAPES = dict(
 UNIT_SYMBOL = {"day": "D", "week": "W", "month": "N", "quarter": "Q", "half": "Q", "year": "Y"}
 Built = tuple[str, Any] | None
 _GOES_ON = frozenset("with at for about and or in when did do was were we i she he they at to from".split())
-_MEASURES = regex(
-    r"\b(?:temp(?:erature)?s?|degrees?|fahrenheit|celsius|humid(?:ity)?|weather|forecast|heat|hot|cold|warm|bpm|rate|"
-    r"pulse|scor(?:e[ds]?|ing)|grades?|marks?|percent(?:age|ile)?s?|mph|iq|blood|fever|latency|speed)\b",
-    re.IGNORECASE,
-)
 _PIECE = regex(
     r"\s*(?:(?P<name>[a-z]\w*):)?"
     r"(?:(?P<word>[a-z][a-z']*)|(?P<cls>[A-Z][A-Z0-9]*)|(?P<op>\(\?<?[=!]|[()|?^$]|\{\d(?:,\d)?\}))"
@@ -81,7 +76,6 @@ class Context:
     today: datetime  # midnight before it, naive
     week_start: int  # 0 = Monday … 6 = Sunday
     names: Collection[str]  # lower-cased names that the store knows
-    measures: bool  # the text speaks of temperatures, scores and the like, where "the nineties" are no years
     span: tuple[int, int] | None = None  # place of the phrase being read; the nearest verb tells its tense
     low: str = ""  # of a text that tells, all of it in lower case
     told = False  # whether the text tells what happens, and does not ask
@@ -90,8 +84,7 @@ class Context:
     def of(cls, text: str, now: datetime, week_start: int, names: Collection[str]) -> Context:
         """Make the context of one parse."""
         local, today = now.replace(tzinfo=None), midnight(now.replace(tzinfo=None))
-        measures = _MEASURES.search(text) is not None  # once a text, or a text of decades costs their number squared
-        return cls(text=text, now=now, local=local, today=today, week_start=week_start, names=names, measures=measures)
+        return cls(text=text, now=now, local=local, today=today, week_start=week_start, names=names)
 
     @property
     def plans(self) -> bool:

@@ -46,7 +46,6 @@ SMALL_UNIT = (
     _same("hour hours hr hrs", "hour") | _same("minute minutes min mins", "minute") | _same("seconds secs", "second")
 )
 SEASON = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-SEASONS = {"springs": 3, "summers": 6, "autumns": 9, "falls": 9, "winters": 12}
 PART_OF_DAY = {  # hours; the night lasts through 4 o'clock of the day after
     "morning": (5, 12), "afternoon": (12, 18), "evening": (17, 23), "night": (18, 28), "nighttime": (18, 28),
     "daytime": (8, 18), "lunchtime": (11, 14), "lunch": (11, 14), "noon": (12, 13), "midday": (11, 14),
@@ -65,14 +64,11 @@ EVENT = _same(_EN["event"])
 NUMBERED = _same(_EN["numbered"])
 # Behind a holiday these make another thing of it.
 COMPOUND = _same(_EN["compound"])
-STREET = _same(_EN["street"])
-WISH = _same(_EN["wish"])
 # Words that rules know, and that say as little about time as any other: "the 2019 meeting", "the 2019 movie".
 PLAIN = _same(_EN["plain"])
 FUTURE = _same(_EN["future"])
 PRONOUN = _same(_EN["pronoun"])
 POSSESSIVE = _same(_EN["possessive"])
-CLOSE = {"eod": "day", "eow": "week", "eom": "month", "eoq": "quarter", "eoy": "year"}  # end of day …
 DAYPARTS = _same("mornings afternoons evenings nights")
 AGO = _same("ago back earlier beforehand")
 RANGE_TO = _same("to till until til untill through thru")
@@ -81,10 +77,10 @@ TITLE = _same(_EN["title"])
 CLASSES: dict[str, dict[str, Any]] = {
     "MONTH": MONTH, "WD": WEEKDAY, "WDS": WEEKDAYS, "ONE": ONES, "TEEN": TEENS, "TEN": TENS, "ORDW": ORDINAL,
     "DECADE": DECADE, "PLAINDECADE": PLAIN_DECADE, "UNIT1": UNIT, "UNITS": UNITS, "UNIT": UNIT | UNITS,
-    "SMALLUNIT": SMALL_UNIT, "SEASON": SEASON, "SEASONS": SEASONS, "POD": PART_OF_DAY, "LAST": LAST, "THIS": THIS,
+    "SMALLUNIT": SMALL_UNIT, "SEASON": SEASON, "POD": PART_OF_DAY, "LAST": LAST, "THIS": THIS,
     "NEXT": NEXT, "REL": LAST | THIS | NEXT, "FINISH": FINISH, "COUNTED": COUNTED, "NUMBERED": NUMBERED,
-    "COMPOUND": COMPOUND, "STREET": STREET, "WISH": WISH, "X": NUMBERED | COMPOUND | STREET | WISH | PLAIN,
-    "FUT": FUTURE, "PRON": PRONOUN, "POSS": POSSESSIVE, "AGO": AGO, "CLOSEOF": CLOSE, "PODS": DAYPARTS, "TO": RANGE_TO,
+    "COMPOUND": COMPOUND, "X": NUMBERED | COMPOUND | PLAIN,
+    "FUT": FUTURE, "PRON": PRONOUN, "POSS": POSSESSIVE, "AGO": AGO, "PODS": DAYPARTS, "TO": RANGE_TO,
     "TITLEWORD": TITLE,
 }  # fmt: skip
 
@@ -98,5 +94,5 @@ _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "
     "recently lately sign thousands next upcoming coming"
 )
-_TIME_CLASSES = "MONTH WD UNIT SMALLUNIT SEASON SEASONS POD PODS DECADE FINISH CLOSEOF WDS".split()
+_TIME_CLASSES = "MONTH WD UNIT SMALLUNIT SEASON POD PODS DECADE FINISH WDS".split()
 TIME_TRIGGERS = frozenset[str]().union(_TIME_WORDS.split(), *(CLASSES[name] for name in _TIME_CLASSES))

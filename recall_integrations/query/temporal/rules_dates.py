@@ -55,14 +55,6 @@ def _decade_from(year: int) -> Built:
     return one("S", "decade", months_from(year, 1, 120))
 
 
-def _worded_decade(hit: RuleMatch) -> Built:
-    """Read "the nineteen seventies", "the twenty tens", "the two thousands"."""
-    if not hit.token("h"):
-        return _decade_from(2000)
-    hundreds = _words(hit, "h")
-    return _decade_from(100 * hundreds + (hit.lex("DECADE", "d") or 1910) - 1900) if hundreds >= 15 else None
-
-
 def _ordinal(hit: RuleMatch) -> Built:
     value = _words(hit, "t", "o")
     return ("o", value) if value <= 31 else None
@@ -77,8 +69,6 @@ NUMBERS = (
     Rule("year_in_words", "(h:(TEEN|twenty) hundred and? (t:TEN DASH? o:ONE?|s:(TEEN|ONE))?|h:(TEEN|twenty) DASH? "
          "(t:TEN (DASH? o:ONE)?|s:TEEN|oh s2:ONE)|two thousand and? (t:TEN (DASH? o:ONE)?|s:(TEEN|ONE))?)",
          _year_in_words, 1.0, "in nineteen eighty-six"),
-    Rule("decade_in_words", "(the? h:(TEEN|twenty) DASH? d:(DECADE|tens)|the two thousands(?!of))", _worded_decade,
-         0.85, "in the nineteen seventies"),
     Rule("ordinal_word", "(t:TEN DASH? o:ORDW|o:ORDW)", _ordinal, 1.0, "the twenty-second of May"),
     Rule("cardinal_word", "(t:TEN DASH? o:ONE|o:(ONE|TEEN|TEN))", _cardinal, 1.0, "twenty-five days ago"),
 )  # fmt: skip
@@ -90,14 +80,6 @@ _JUNK = ("x", None)
 
 def _junk(_hit: RuleMatch) -> Built:
     return _JUNK
-
-
-def _measured(hit: RuleMatch) -> Built:
-    """Reject "the high nineties", or a decade in a text on temperatures or scores; never "the 1990s"."""
-    last = hit.tokens[-1]
-    if hit.ctx.text[last.start : last.start + 4].isdigit():
-        return None
-    return _JUNK if hit.ctx.measures or hit.says("high", "low", "upper", "lower") else None
 
 
 TRAPS = (
@@ -117,17 +99,11 @@ TRAPS = (
     Rule("always_on", "MD", lambda h: _JUNK if h.ctx.text[h.tokens[0].start : h.tokens[0].end] == "24/7" else None, 1.0,
          "is it up 24/7"),
     Rule("title_year", "TITLEWORD (of|called|titled|named|by)? YEAR", _junk, 1.0, "who is the author of 1984"),
-    Rule("measured_decade", "the? (high|low|upper|lower)? (early|mid|late)? DASH? (DECADE|S)", _measured, 1.0,
-         "temperatures in the nineties"),
-    Rule("street", "NUM? (MONTH|WD|SEASON|H) STREET", _junk, 1.0, "the shop at 12 May Street"),
-    Rule("good_wishes", "(have|^) (a|the)? (WISH|good|happy) (weekend|WD)", _junk, 1.0, "have a great weekend"),
     Rule("title", "(song|album|track|band|called|titled|named|entitled) w:(yesterday|tomorrow|tonight|WD|MONTH|SEASON)",
          lambda h: _JUNK if h.capital("w") else None, 1.0, "who sings the song Yesterday"),
     Rule("show", "WD POD (lights|live|football|fever)",
          lambda h: _JUNK if all(h.ctx.text[token.start].isupper() for token in h.tokens) else None, 1.0,
          "did we watch Monday Night Football"),
-    Rule("age_decade", "(my|his|her|their|our|your) DASH? (early|mid|late)? DASH? (DECADE|S)", _junk, 1.0,
-         "when she was in her twenties"),
     Rule("saying", "(up DASH? to DASH? date|at the end of the day|the march (of|for|on|to|in|from)|(happy|merry) H|"
          "H mubarak|H COMPOUND|DOLLAR MONTH)", _junk, 1.0, "is it up to date"),
 )  # fmt: skip
@@ -286,13 +262,6 @@ def _numeric_range(hit: RuleMatch) -> Built:
     return _run(None if year is None else year - ((month2, number2) < (month, number)), build)
 
 
-def _dashed_range(hit: RuleMatch) -> Built:
-    """Read "from 4-22 to 4-25"; with dots, or with small numbers only, these may be versions or scores."""
-    first, last = hit.tokens[0], hit.tokens[-1]
-    days = max(hit.value("a")[1], hit.value("b")[1])
-    return _numeric_range(hit) if days > 12 and "." not in hit.ctx.text[first.start : last.end] else None
-
-
 def _numeric_parts(hit: RuleMatch) -> Built:
     """Read "on 4-22"; "on 5.12" only behind a word for an event: it may be a version."""
     token = hit.part("md")
@@ -426,15 +395,12 @@ DATES = (
     Rule("weekday_number", "w:WD COMMA? the? d:DAY(?!(UNIT|SMALLUNIT|SLASH))", _weekday_number, 0.85, "on Tue 13th"),
     Rule("numeric_range", "from:(from|between)? a:MD (and|TO) b:MD (COMMA? (of|in)? y:YR)?", _numeric_range, 0.85,
          "from 4/22 to 4/23"),
-    Rule("numeric_dashed_range", "from:(from|between) a:MDX (TO|and) b:MDX", _dashed_range, 0.75, "from 4-22 to 4-25"),
     Rule("numeric_dashed", "(?<=on) md:MDX", _numeric_parts, 0.6, "the meeting on 5.12"),
     Rule("numeric", f"(r:REL md:MD|(?<={_DAY_CUES}) md:MD(?!(of|UNIT|COUNTED))|md:MD(?=TO D))", _numeric, 0.75,
          "on 5/12"),
-    Rule("numeric_range_end", "(?<=D(and|TO)) md:MD", _numeric, 0.75, "from 1 May to 5/7"),
     Rule("numeric_alone", "^ md:MD $", _numeric, 0.6, "5/12"),
     Rule("nth_of_month", "(?<=(on|by|since|until|till|before|after) the) d:ORD(?!(and|or|TO) the? (ORD|D))",
          _nth_of_month, 0.6, "on the 4th with Jim"),
-    Rule("day_of_month_number", "(?<=on) d:DAYNUM(?=(BREAK|DOT|$))", _nth_of_month, 0.5, "what happened on 15?"),
     Rule("year_named", "the? ((calendar|fiscal|school|academic)? (year of?|years) y:YEAR|(calendar|fiscal|school|"
          "academic) year (n:SMALL|y:YR))", _year, 0.9, "the calendar year 2011"),
     Rule("year_before", "y:YEAR(?=(TO YEAR(?!DASH)|(COMMA|DASH)? week number? SMALL|TO (present|now|today|date)|"

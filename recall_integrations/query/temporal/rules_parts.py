@@ -196,14 +196,6 @@ def _numbered_week(hit: RuleMatch) -> Built:
     return one("W", "week", _nth_inside(whole, "week", hit.value("n"), hit.ctx.week_start))
 
 
-def _day_in_month(hit: RuleMatch) -> Built:
-    """Read "last month on the 5th"."""
-    month, cycle = hit.value("p"), hit.value("d").cycle
-    if month.unit != "month" or cycle is None or not cycle.is_monthly:
-        return None
-    return mapped("D", month, lambda i: cycle.next(i.start), "day")
-
-
 _AROUND: dict[str, Callable[[Interval, int], Interval]] = {
     "weekend": lambda whole, _: weekend_at(whole),
     "week": lambda whole, week_start: week_of(whole.start, week_start),
@@ -266,16 +258,6 @@ def _weekday_in(hit: RuleMatch) -> Built:
     return mapped("D", period, pick, "day") if period.unit in ("week", "weekend", "workweek") else None
 
 
-def _weekdays_in(hit: RuleMatch) -> Built:
-    """Read "Thursday or Friday next week": from the first to the second, both whole."""
-
-    def pick(week: Interval) -> Interval | None:
-        days = sorted((hit.lex("WD", name) - week.start.weekday()) % 7 for name in ("a", "b"))
-        return Interval(week.start + days[0] * DAY, week.start + (days[1] + 1) * DAY)
-
-    return mapped("S", hit.value("p"), pick, "span")
-
-
 def bare_unit(hit: RuleMatch) -> Built:
     """Read "the week", "for the month": the present one; early in the week "the weekend" is the one just past."""
     unit = hit.unit
@@ -300,11 +282,6 @@ PARTS = (
          "the second Friday of March"),
     Rule("nth_day_of", "the? (o:ORD (day)?|o:BIGORD day|last day|final day) (of|in) the? p:(N|Q|Y|W)", _nth, 0.93,
          "the 12th day of last month"),
-    Rule("days_in_month", "((p:N|m:MONTH) COMMA? (from|between) the? (r:MDX|a:DAY (and|TO) the? b:DAY)|"
-         "(from|between)? the? a:DAY (and|TO) the? b:DAY (of|in)? the? p:N|"
-         "((from|between) r:MDX (of|in)? the? p:N|r:MDX (of|in) the? p:N))", _days_in_month, 0.93,
-         "last month from 4 to 23"),
-    Rule("day_in_month", "p:N COMMA? on the d:D", _day_in_month, 0.9, "last month on the 5th"),
     Rule("rest_of", "the? (rest|remainder|remaining) (of|in)? (the|my|our|his|her)? (p:P|u:UNIT1)", _rest, 0.9,
          "the rest of this week"),
     Rule("half_of", "the? (o:ORD|latter|last) half (of|in) the? p:P", _half, 0.93, "the first half of June"),
@@ -323,8 +300,6 @@ PARTS = (
          "(the? k:month (of|DOT) the? p:D|the? (k:week (of|commencing|starting|beginning|ending|containing|including)|"
          "w SLASH c|wc) on? the? p:D|the? k:weekend (of|around) the? p:D|the? c:H k:(week|weekend) (of|in|COMMA)? "
          "(p:Y|y:YR)|the? p:H k:(week|weekend))", _around, 0.93, "the week of March 9th"),
-    Rule("weekday_pair_of_week", "on? a:WD COMMA? (and|or) b:WD (of|in|COMMA)? the? p:W", _weekdays_in, 0.95,
-         "Thursday or Friday next week"),
     Rule("weekday_of_week", "on? w:WD (of|in|from|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95,
          "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),

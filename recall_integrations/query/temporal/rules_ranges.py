@@ -68,24 +68,6 @@ def _clock(hit: RuleMatch) -> Built:
     return _on_day(hit, start - _slack(hit), start + length + _slack(hit), start)
 
 
-def _clock_range(hit: RuleMatch) -> Built:
-    """Read "between 9am and 11am"; in "from 3 to 5pm" the first is a number that borrows the half of the day."""
-    last = hit.value("t2")[0]
-    if hit.token("t"):
-        first = hit.value("t")[0]
-    else:
-        hour = hit.value("n") % 12 * 60
-        first = hour + 720 if last >= 720 and hour + 720 < last else hour
-    return _on_day(hit, _minutes(first), _minutes(last if last > first else last + 24 * 60))
-
-
-def _clock_bound(hit: RuleMatch) -> Built:
-    moment = _minutes(hit.value("t")[0])
-    if hit.says("after", "since", "from"):
-        return _on_day(hit, moment, DAY)
-    return _on_day(hit, timedelta(0), moment) if moment else None
-
-
 def _today_part(hit: RuleMatch) -> Built:
     if hit.word("k") in ("lunch", "breakfast"):
         return None  # "this lunch" is a meal
@@ -112,10 +94,6 @@ TIMES = (
     Rule("weekday_before_dash", "w:WD(?=(TO D|POD))", cued_weekday, 0.75, "Mon to Friday", weak=True),
     Rule("day_part", "(d:D COMMA? (in the|at)? early:early? late:late? k:POD|(in|on|during)? the? early:early? "
          "late:late? k:POD (of|on) the? d:D)", _part_of_day, 0.93, "yesterday morning"),
-    Rule("day_clock_range", "(d:D COMMA? (from|between) (t:T|n:DAYNUM) (and|TO) t2:T|(from|between) (t:T|n:DAYNUM) "
-         "(and|TO) t2:T on? d:D)", _clock_range, 0.93, "on Monday between 3 and 5pm"),
-    Rule("day_clock_bound", "((before|after|since|until|till|by|from) t:T (on|COMMA)? d:D|d:D COMMA? "
-         "(before|after|since|until|till|by) t:T)", _clock_bound, 0.92, "yesterday after 5pm"),
     Rule("day_clock", "(d:D COMMA? (at|around|about|T)? (about|around)? t:T|(at|around|about)? (about|around)? t:T "
          "(on|COMMA|of)? d:D)", _clock, 0.93, "on Monday at 3pm"),
     Rule("bare_clock", "(at|around|about) t:T", _bare_clock, 0.45, "what did she say at 3pm"),
@@ -188,12 +166,6 @@ def _neighbour_weekend(hit: RuleMatch) -> Built:
     return fixed(start, start + days * DAY, "day" if days == 1 else "weekend")
 
 
-def _ended(hit: RuleMatch) -> Built:
-    """Read "the year ended June 30": the one up to that day."""
-    anchor = hit.placed()
-    return fixed(shift(anchor.end, duration(1, hit.unit), -1), anchor.end) if anchor else None
-
-
 def _starting(hit: RuleMatch) -> Built:
     """Read "for two weeks from May 20th"."""
     anchor = hit.placed()
@@ -221,8 +193,6 @@ OFFSETS = (
          _beside, 0.93, "the week before 9 June 2023"),
     Rule("beside_now", "the u:(day|week|month|year) (before|after)(?=(BREAK|DOT|COMMA|$))",
          lambda h: unit_from_today(h.ctx, h.unit, 1 if h.says("after") else -1), 0.6, "who called the day before"),
-    Rule("unit_ended", "the? u:(month|quarter|year) (ended|ending) on? p:D", _ended, 0.93,
-         "the year ended 30 June 2024"),
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------------------------------- ranges
@@ -313,8 +283,6 @@ def _list(hit: RuleMatch) -> Built:
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
 RANGES = (
     Rule("days_of_month", "from? d:D TO the? n:DAY(?!UNIT)", _days_of_month, 0.93, "October 8th through 15th"),
-    Rule("days_of_month_between", "between d:D and the? n:DAY(?!(UNIT|MONTH))", _days_of_month, 0.93,
-         "between May 3 and 10"),
     Rule("days_of_month_listed", "d:D and the? n:ORD(?!(of|X|MONTH))", _days_of_month, 0.9, "May 15th and 16th"),
     Rule("days_of_month_reversed", "(from|between)? left:(the? n:DAY (COMMA DAY){0,3} COMMA? (and|or|TO)) the? d:D",
          _days_of_month, 0.93, "between the fifth and the eleventh of October"),

@@ -22,7 +22,7 @@ from recall_integrations.query.temporal.calendar import (
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
 from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
-from recall_integrations.query.temporal.rules_dates import named_cycle, season_cycle, verb_like, weekday_cycle
+from recall_integrations.query.temporal.rules_dates import named_cycle, verb_like, weekday_cycle
 from recall_integrations.query.temporal.tense import PAST
 
 CALENDAR_ONLY = ("quarter", "decade", "century", "weekend", "workweek")  # "the last two quarters" are whole ones
@@ -282,23 +282,6 @@ def _weekdays_away(hit: RuleMatch) -> Built:
     return that_day(today + (-_back(today, weekday) - more if hit.says("ago") else _ahead(today, weekday) + more) * DAY)
 
 
-def _seasons_ago(hit: RuleMatch) -> Built:
-    """Read "two summers ago"; a season that is still running is not one of them."""
-    cycle = season_cycle(hit.lex("SEASONS", "s")).cycle
-    assert cycle is not None
-    found = cycle.last(hit.today)
-    if found and found.end > hit.today:
-        found = cycle.last(found.start, strict=True)
-    for _ in range(min(hit.value("n"), 1000) - 1):
-        found = cycle.last(found.start, strict=True) if found else None
-    return fixed(found.start, found.end) if found else None
-
-
-def _last_weekdays(hit: RuleMatch) -> Built:
-    newest = hit.today - _back(hit.today, hit.lex("WDS", "w")) * DAY
-    return fixed(newest - 7 * (hit.value("n") - 1) * DAY, newest + DAY)
-
-
 _BESIDE_TODAY = {"yesterday": -1, "tomorrow": 1, "tmrw": 1, "tmr": 1}
 
 
@@ -312,9 +295,6 @@ DAYS = (
     Rule("beside_today", "(the? day (before|after))? (yesterday|tomorrow|tmrw|tmr)", _beside_today, 0.97,
          "the day before yesterday"),
     Rule("today", "(today|otd|(current|present) (day|date))", _beside_today, 0.95, "what happened today"),
-    Rule("close_of", "(k:CLOSEOF|u:(year|month|quarter) DASH? end(?!(X|of|COMPOUND)))",
-         lambda h: that_day(unit_of(h.today, h.lex("CLOSEOF", "k") or h.unit, h.ctx.week_start).end - DAY), 0.85,
-         "due by EOM"),
     Rule("night", "(the? night before last|last night|tonight|n:NUM nights ago)", _night, 0.9,
          "what did we cook last night"),
     Rule("before_last", "the? (u:UNIT1|w:WD|m:MONTH|s:SEASON|c:H) (before last|after next)", _two_away, 0.95,
@@ -324,8 +304,6 @@ DAYS = (
     Rule("nth_weekday_away", "n:NUM w:WDS (ago|from now|hence|from today)", _weekdays_away, 0.92, "two Mondays ago"),
     Rule("weekday_week", "on? w:WD week(?!(of|NUM|and|or))",
          lambda h: that_day(h.today + (_ahead(h.today, h.lex("WD", "w")) + 7) * DAY), 0.8, "on Monday week"),
-    Rule("seasons_ago", "n:NUM s:SEASONS ago", _seasons_ago, 0.85, "two summers ago"),
-    Rule("last_weekdays", "the? r:LAST n:NUM w:WDS", _last_weekdays, 0.9, "the last three Mondays"),
     Rule("relative_weekday", "on? the? this? r:REL w:WD(?!((of|in) the? (P|REL|UNIT1|YEAR)|before D))",
          _relative_weekday, 0.95, "last Tuesday"),
 )  # fmt: skip
@@ -353,19 +331,6 @@ def _relative_unit(hit: RuleMatch) -> Built:
     if word == "past" and hit.beside(-1).word in ("in", "over", "during", "within", "for"):
         return _rolling(ctx, duration(1, unit), -1)
     return unit_from_today(ctx, unit, -1 if ctx.told and not sign and lies_back(hit, unit) else sign)
-
-
-def _years_ago_in(hit: RuleMatch) -> Built:
-    """Read "3 years ago in May", "in May 3 years ago": the one of that year."""
-    length: Duration = hit.value("u")
-    year = hit.today.year - length.count
-    if length.unit != "year" or length.days or length.months != 12 * length.count or year < 1:
-        return None
-    symbol, period = named_cycle(hit)
-    if verb_like(hit) or period.cycle is None or period.cycle.is_weekly:
-        return None
-    found = period.cycle.next(datetime(year, 1, 1))
-    return one(symbol, period.unit, found if found and found.start.year == year else None)
 
 
 def _relative_cycle(hit: RuleMatch) -> Built:
@@ -396,16 +361,6 @@ def _offset_weekday(hit: RuleMatch) -> Built:
     return that_day(base + ((hit.lex("WD", "w") - base.weekday()) % 7) * DAY)
 
 
-def _ago_bound(hit: RuleMatch) -> Built:
-    length: Duration = hit.value("u")
-    edge = shift(hit.ctx.local if length.seconds else hit.today, length, -1)
-    if hit.says("more", "over") and not hit.says("no", "not"):
-        return "R", HalfOpen(end=edge)
-    if hit.says("least"):
-        return "R", HalfOpen(end=edge if length.seconds else edge + DAY)
-    return "R", Interval(edge, hit.ctx.local)
-
-
 def _within(hit: RuleMatch) -> Built:
     """Read "within two years": the past ones, unless the text speaks of the future."""
     if hit.here.plans:
@@ -434,16 +389,11 @@ COUNTS = (
          _relative_cycle, 0.93, "before last Christmas"),
     Rule("relative_length", "the? r:REL u:U(?!(of|in) the? (P|REL|UNIT1|MONTH))",
          lambda h: _rolling(h.ctx, h.value("u"), h.lex("REL", "r")), 0.93, "in the last 10 days"),
-    Rule("more_than_ago", "((no|not)? (more|less|fewer|over|under) than?|at (least|most)) u:U ago", _ago_bound, 0.85,
-         "more than two weeks ago"),
-    Rule("years_ago_in", "(u:U ago COMMA? (in|on|at|during|over)? the? (c:(N|S|H|Q|D)|m:MONTH)|(c:(N|S|H|Q|D)|m:MONTH) "
-         "COMMA? u:U ago(?!than))", _years_ago_in, 0.92, "3 years ago in May"),
     Rule("ago", "(about|around|roughly|nearly|almost|approximately|exactly|some|just)? u:U ago:AGO(?!than)", _offset,
          0.9, "two weeks ago"),
     Rule("in_length", "in ((about|around|exactly|just)? u:U time?(?!(of|on|before|after|from|starting))|u:U(?=on? WD))",
          _offset, 0.6, "in three weeks"),
     Rule("offset_weekday", "(f:F COMMA? on? (last|next|this)? w:WD|on? w:WD COMMA? f:F)", _offset_weekday, 0.9,
          "Thursday three weeks from now"),
-    Rule("within", "within (a|the)? u:U(?!(of|from|after|before))", _within, 0.8, "within two years"),
     Rule("unit_to_date", "the? u:UNIT1 DASH? to DASH? date", to_date, 0.9, "the quarter to date"),
 )  # fmt: skip

@@ -95,15 +95,6 @@ SAME_LETTERS = 5  # of a stem that may begin another: "allerg", "allergi"
 OTHERWISE = 0.5  # of a text that denies something else, or says that something is lacking
 
 _CLAUSE = regex(r"[.,;:!?()\n–—]|\b(?:but|because|although)\b")
-_LACKING = frozenset(
-    map(stem, "cancel refuse avoid lack stop skip miss fail reject abandon forbid ban dislike hate".split())
-)
-_LACK_BEGINS = tuple(chain.from_iterable(map(beginnings, sorted(_LACKING))))
-# A text without any of these neither denies nor lacks anything.
-_MAY_DENY = regex(
-    rf"(?<![^\W_])(?:(?:{'|'.join(re.escape(word).replace(chr(39), '[^a-z ]?') for word in sorted(NEGATIVES))})"
-    rf"(?![^\W_])|{'|'.join(sorted(_LACKING))})"
-)
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -134,47 +125,20 @@ def denial_of(parsed: ParsedQuery) -> Denial | None:
 def agreement(texts: Sequence[str], denial: Denial) -> Values:
     """Rate how far texts deny what the question denies: 1 = they do, -1 = they say that it is so, 0 = neither."""
     found = np.zeros(len(texts), dtype=np.float32)
-    read = _English(denial) if denial.language == "en" else partial(_by_table, denial=denial)
-    for place, text in enumerate(texts):
-        found[place] = read(text[:DENIAL_CHARS])
-    return found
-
-
-class _English:
-    """Read English texts for a denial. Most hold no word that matters, and few words of the others are stemmed."""
-
-    def __init__(self, denial: Denial) -> None:
-        self._denial = denial
-        self._begins = [beginnings(one) for one in denial.stems]
-        self._any = tuple(chain.from_iterable(self._begins))
-        self._terms = tuple(chain.from_iterable(map(beginnings, denial.terms)))
-
-    def __call__(self, text: str) -> float:
-        """Rate one text, as `agreement` does."""
-        denial, lower = self._denial, narrow(text).casefold()
-        may_hold = all(any(start in lower for start in begins) for begins in self._begins)
-        if _MAY_DENY.search(lower) is not None:
-            if any(start in lower for start in self._any):
-                denied = [root for said in _denied(text) for root in _roots(said, self._any)]
-                if _held(denial.stems, denied, any):
-                    return 1.0
-            said = words_in(text)
-            if not (NEGATIVES.isdisjoint(said) and _LACKING.isdisjoint(_roots(said, _LACK_BEGINS))):
-                return OTHERWISE if _held(denial.terms, _roots(said, self._terms), any) else 0.0
-        return -1.0 if may_hold and _held(denial.stems, _roots(words_in(text), self._any), all) else 0.0
-
-
-def _roots(said: Sequence[str], begins: tuple[str, ...]) -> list[str]:
-    """Return the stems of the words that begin in one of these ways, see `beginnings`."""
-    return [stem(word) for word in said if word.startswith(begins)]
-
-
-def _by_table(text: str, *, denial: Denial) -> float:
+    begins, held = tuple(chain.from_iterable(map(beginnings, denial.terms))), partial(_held, denial.stems)
     words = by_table.words_of(denial.language)
-    roots = stems(text, denial.language)
-    if words is not None and words.says("negatives", said(text).text):
-        return 1.0 if _held(denial.stems, roots, any) else 0.0
-    return -1.0 if _held(denial.stems, roots, all) else 0.0
+    for place, text in enumerate(one[:DENIAL_CHARS] for one in texts):
+        if not any(start in narrow(text).casefold() for start in begins):
+            continue
+        roots = stems(text, None if denial.language == "en" else denial.language)
+        if not words.says("negatives", said(text).text):
+            found[place] = -held(roots, all)
+        elif denial.language != "en":
+            found[place] = held(roots, any)
+        else:
+            denied = held([stem(word) for one in _denied(text) for word in one], any)
+            found[place] = 1 if denied else OTHERWISE * _held(denial.terms, roots, any)
+    return found
 
 
 def _held(wanted: Sequence[str], roots: Sequence[str], which: Callable[[Iterable[bool]], bool]) -> bool:
@@ -192,8 +156,6 @@ def _said_in(said: str, wanted: str) -> bool:
 def _denied(text: str) -> Iterator[list[str]]:
     """Yield the words that each negation of an English text denies."""
     for clause in _CLAUSE.split(text):
-        if _MAY_DENY.search(narrow(clause).casefold()) is None:
-            continue
         said = words_in(clause)
         for place, word in enumerate(said):
             if word in NEGATIVES:

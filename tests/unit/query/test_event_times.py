@@ -67,7 +67,6 @@ TOLD = [
     ("Two Fridays ago we danced", "2023-05-05"),
     ("two weekends ago we danced", "2023-05-06/2023-05-08"),
     ("I ate three hours ago", "2023-05-17"),
-    ("Two summers ago we sailed", "2021-06/2021-09"),
     # ahead
     ("The exam is in two weeks.", "2023-05-28/2023-06-04"),
     ("It's due in 3 days.", "2023-05-20"),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from recall_integrations.query.features import (
@@ -12,7 +10,6 @@ from recall_integrations.query.features import (
     rare_by,
     router_mode,
 )
-from recall_integrations.query.identifiers import Kind, find_identifiers
 from recall_integrations.text import stem
 from recall_integrations.types import MemoryType
 from tests.rows import each_row
@@ -138,10 +135,3 @@ def test_chunks_are_knowledge_and_all_else_is_neural() -> None:
     assert MODE_TYPES["knowledge"] == (MemoryType.CHUNK,)
     assert set(MODE_TYPES["neural"]) == set(MemoryType) - {MemoryType.CHUNK}
     assert set(MODE_TYPES["hybrid"]) == set(MemoryType)
-
-
-def test_a_kind_that_a_reader_added_speaks_for_what_it_says() -> None:
-    for knowledge, mode in ((True, "knowledge"), (False, "hybrid")):
-        badge = Kind(name="badge", pattern=re.compile(r"B\d{3}"), knowledge=knowledge)
-        got = router_mode("badge B123", identifiers=find_identifiers("badge B123", (badge,)))
-        assert got.mode == mode

@@ -79,7 +79,7 @@ def test_documents_that_say_a_name_of_the_first(hop: Hop) -> None:
 
 
 def test_half_the_best_name_and_half_of_all(hop: Hop) -> None:
-    texts = ("Priya Raman met Sam in Bath.", "boats bring Sam to Bath", "boats bring Sam")
+    texts = ("Priya Raman met Sam in Norvik.", "boats bring Sam to Norvik", "boats bring Sam")
     links = look(hop(texts), 0)
     sam, bath = worth(2, 34), worth(1, 34)
     assert links == {(0, 1): pytest.approx((bath + sam + bath) / 2), (0, 2): pytest.approx(sam)}

@@ -1,31 +1,19 @@
 from __future__ import annotations
 
-from recall_integrations.arms.document_names import (
-    CHARS_MAX,
-    NAMES_MAX,
-    WORDS_MAX,
-    beginning,
-    names_in,
-    said_in,
-    says,
-)
+from recall_integrations.arms.document_names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.text import content, stem
 from tests.rows import each_row
 
 
-def sure(text: str) -> list[str]:
-    return [name.written for name in names_in(text).values() if not name.unsure]
+def names(text: str) -> list[str]:
+    return list(names_in(text).values())
 
 
-def unsure(text: str) -> list[str]:
-    return [name.written for name in names_in(text).values() if name.unsure]
-
-
-@each_row(("text", "names"),
+@each_row(("text", "wanted"),
     [
         ("then Priya Raman met Sam.", ["Priya Raman", "Sam"]),
-        ("The Journal of Kestrel Studies appeared in Norvik", ["The Journal of Kestrel Studies", "Norvik"]),
+        ("The Journal of Kestrel Studies appeared", ["Journal of Kestrel Studies", "Kestrel Studies"]),
         ("by Henrietta J. Smith and Jean-Luc", ["Henrietta J. Smith", "Jean-Luc"]),
         ("then Priya's Inbox3 sank. Norvik's did not", ["Priya's Inbox3", "Norvik"]),
         ("to Kestrel 11 in 2005, with Sam’s", ["Kestrel 11", "Sam"]),
@@ -33,45 +21,29 @@ def unsure(text: str) -> list[str]:
         ("élan is no name, and Élodie and ZOË are", ["Élodie", "ZOË"]),
         ("He said. It is The Who", []),  # only words that say nothing
         ("Priya said so", ["Priya"]),
-        ("However Priya Raman left", ["Priya Raman"]),
-        ("Visit Norvik Harbour in Blue Harbour, by boat and train", ["Norvik Harbour", "Blue Harbour"]),
+        ("However Priya Raman left", ["However Priya Raman", "Priya Raman"]),
+        ("the series “Neighbours” and a Neighbour", ["Neighbours"]),
+        ("Visit Norvik Harbour, by boat and train", ["Visit Norvik Harbour", "Norvik Harbour"]),
         ("nothing written large, 1999 neither", []),
         ("小さい北京", []),
         ("", []),
     ])  # fmt: skip
-def test_runs_of_words_with_capitals_are_names(text: str, names: list[str]) -> None:
-    assert sure(text) == names
+def test_runs_of_words_with_capitals_are_names(text: str, wanted: list[str]) -> None:
+    assert names(text) == wanted
 
 
 @each_row(
     "text",
     [
         "Everything is ready. Switching costs little! Certainly. Here's how:",
-        "Thanks for that\n\n### Key Considerations\n\n1. Set Milestones\n2. **Track Progress**: often",
-        "## Step 1: Define Your Project Scope\n- Create a list\n* Consider the costs",
-        "| Task | Owner |\n|---|---|\n| Regular Checks | nobody |",
-        "Balancing Work and Family in a Changing World. Some prose.",
         "we met on Monday, in March, on May 15",
-        "look at phase II, plan B, step 4 and 'Option 2'",
-        "2024-03-15 10:00:01 ERROR Worker: Connection Refused\nINFO Cache Warmed",
-        "```\nclass Lantern(Norvik): pass\n```\nand `Kestrel Client`\nlantern = Lantern.Open(Norvik)\n"
-        '{"name": "Norvik"}\nSELECT Norvik FROM Lantern',
-        "The project scope matters. He wrote Project Scope on it",
+        "we used the API of a Table",
+        "```\nclass Lantern(Norvik): pass\n```\nand `Kestrel Client`",
         "see https://example.org/Norvik/Lantern or write to Norvik@example.org",
     ],
 )
 def test_what_capitals_do_not_make_a_name(text: str) -> None:
-    assert sure(text) == []
-
-
-def test_names_in_headings_and_labels_are_what_is_not_ordinary() -> None:
-    assert unsure("### Norvik Travel Plan") == ["Norvik", "Norvik Travel Plan"]
-    assert unsure("### Key Considerations") == ["Key Considerations"]
-    assert sure("### Norvik Travel Plan\n\nWe went to Norvik") == ["Norvik"]
-
-
-def test_code_and_logs_say_no_name_at_all() -> None:
-    assert names_in("```python\nLantern.Open(Norvik)\n```\n2024-03-15T10:00 Norvik went down") == {}
+    assert names(text) == []
 
 
 def test_a_name_counts_once_whatever_its_small_words() -> None:
@@ -83,24 +55,6 @@ def test_long_runs_and_long_texts_are_bounded() -> None:
     assert names_in("at " + " ".join(f"Norv{i}" for i in range(WORDS_MAX + 1))) == {}
     assert len(names_in(", ".join(f"Norv{i}" for i in range(2 * NAMES_MAX)))) == NAMES_MAX
     assert names_in("x " * (CHARS_MAX // 2) + "Kestrel") == {}
-
-
-@each_row(
-    ("name", "text", "said"),
-    [
-        ("Queen", "the band Queen was loud", True),
-        ("Queen", "in 1999, Queen was loud", True),
-        ("Queen", "the film “Queen” was long", True),
-        ("Queen", "the queen was loud. Queen or not", False),
-        ("Queen", "Queen is a band", False),
-        ("Queen", "the Queensland coast", False),
-        ("Kestrel", "Kestrel is a town", True),
-        ("Blue Harbour", "Blue Harbour is a film", True),
-        ("Key Considerations", "Key Considerations:\nnone", False),
-    ],
-)
-def test_what_confirms_a_name_that_is_unsure(name: str, text: str, said: bool) -> None:
-    assert says(text, name) is said
 
 
 def test_names_as_numbers_of_stems() -> None:
@@ -130,11 +84,6 @@ SPANISH = (
 GERMAN = "Der Vertrag mit der Stadt wurde von Priya Raman in Norvik unterschrieben, und die Stadt hat ihn bezahlt."
 
 
-def test_words_that_say_nothing_are_no_names_in_their_language() -> None:
-    assert {"Nikola Tesla", "Edison"} == set(sure(SPANISH))
-    assert "El" not in unsure(SPANISH)
-
-
 def test_the_words_of_a_name_are_those_of_its_text() -> None:
     lexicon = Lexicon()
     lexicon.ids_of(content(SPANISH))
@@ -145,13 +94,4 @@ def test_the_words_of_a_name_are_those_of_its_text() -> None:
 
 
 def test_one_large_word_is_no_name_where_every_noun_is_large() -> None:
-    assert sure(GERMAN) == ["Priya Raman"]
-    assert {"Stadt", "Norvik"} <= set(unsure(GERMAN))
-    assert not says(GERMAN, "Stadt")
-    assert says(GERMAN, "Priya Raman")
-
-
-def test_a_beginning_confirms_no_single_word_of_another_language() -> None:
-    assert not says("Durante años no pasó nada y el consejo no lo supo", "Durante")
-    assert says("Durante años no pasó nada y el consejo no supo de Norvik", "Norvik")
-    assert says("Norvik is a town and nothing happened there", "Norvik")
+    assert names(GERMAN) == ["Priya Raman"]

@@ -59,7 +59,6 @@ def test_memory_questions(text: str, start: str, end: str) -> None:
         ("next Friday", "2026-06-26", "2026-06-27"),
         ("this quarter", "2026-04-01", "2026-07-01"),
         ("in the last 10 days", "2026-06-07", NOW_TEXT),
-        ("within two years", "2024-06-17", NOW_TEXT),
         ("the past three quarters", "2025-07-01", "2026-04-01"),
         ("half a year ago", "2025-12-17", "2025-12-18"),
         ("last summer", "2025-06-01", "2025-09-01"),
@@ -92,7 +91,6 @@ def test_relative(text: str, start: str, end: str) -> None:
         ("in March, April and May", "2026-03-01", "2026-06-01"),
         ("2012 or later", "2012-01-01", None),
         ("no later than 2019", None, "2020-01-01"),
-        ("more than two years ago", None, "2024-06-17"),
     ],
 )
 def test_ranges_and_bounds(text: str, start: str | None, end: str | None) -> None:
@@ -148,12 +146,10 @@ def test_calendar_days(text: str, day: str) -> None:
     [
         ("yesterday morning", "2026-06-16 05:00", "2026-06-16 12:00"),
         ("around 3pm on Monday", "2026-06-15 14:30", "2026-06-15 16:30"),
-        ("between 3 and 5pm yesterday", "2026-06-16 15:00", "2026-06-16 17:00"),
         ("last night", "2026-06-16 18:00", "2026-06-17 04:00"),
         ("2024-05-03T10:30:00Z", "2024-05-03 12:30", "2024-05-03 12:31"),  # into the zone of now
         ("Fri, 12 Jul 2024 10:00:00 GMT", "2024-07-12 12:00", "2024-07-12 12:01"),
         ("2024-05-03 10:30", "2024-05-03 10:30", "2024-05-03 11:00"),
-        ("yesterday after 5pm", "2026-06-16 17:00", "2026-06-17"),
     ],
 )
 def test_times_of_day(text: str, start: str, end: str) -> None:
