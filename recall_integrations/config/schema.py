@@ -207,7 +207,7 @@ def _typed(setting: Setting) -> dict[str, Any]:
     """Return the schema of a setting."""
     about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
     if setting.kind is tuple:
-        return {**about, "type": "array", "items": {"enum": list(setting.names)}}
+        return {**about, "type": "array", "items": {"enum": list(setting.names)} if setting.names else {"type": "string"}}
     if setting.kind is dict:
         return {"type": "object", "additionalProperties": {"type": "string"}, **about}
     kind = _TYPES[setting.kind]
@@ -254,7 +254,8 @@ def _range(setting: Setting) -> str:
     if setting.names:
         names = ", ".join(f"`{name}`" for name in setting.names)
         return f"some of {names}" if setting.kind is tuple else names
-    return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
+    lists = {dict: "names with regular expressions", tuple: "names"}
+    return lists.get(setting.kind) or allowed(settings_fields()[setting.path])
 
 
 def _number(value: float) -> str:
@@ -262,12 +263,12 @@ def _number(value: float) -> str:
 
 
 def _default(setting: Setting) -> str:
-    if setting.kind is tuple:
+    if setting.kind is tuple and setting.names:
         left = [name for name in setting.names if name not in setting.default]
         return f"all but `{'`, `'.join(left)}`" if left else "all"
     if setting.kind in (int, float) and setting.default is not None:
         return _number(setting.default)
-    return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}) else "nothing"
+    return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}, ()) else "nothing"
 
 
 def example(schema_at: str = "") -> str:
