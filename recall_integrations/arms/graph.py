@@ -195,9 +195,12 @@ class GraphRetriever:
         if not self._followed:
             return edges
         keep = np.isin(edges.predicates, [code for name, code in known.predicates.items() if name in self._followed])
-        columns = (edges.nums, edges.others, edges.predicates, edges.confidences)
-        nums, others, predicates, confidences = (column[keep] for column in columns)
-        return EdgeColumns(nums=nums, others=others, predicates=predicates, confidences=confidences)
+        return EdgeColumns(
+            nums=edges.nums[keep],
+            others=edges.others[keep],
+            predicates=edges.predicates[keep],
+            confidences=edges.confidences[keep],
+        )
 
     def second_hop(
         self,

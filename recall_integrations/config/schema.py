@@ -207,7 +207,11 @@ def _typed(setting: Setting) -> dict[str, Any]:
     """Return the schema of a setting."""
     about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
     if setting.kind is tuple:
-        return {**about, "type": "array", "items": {"enum": list(setting.names)} if setting.names else {"type": "string"}}
+        return {
+            **about,
+            "type": "array",
+            "items": {"enum": list(setting.names)} if setting.names else {"type": "string"},
+        }
     if setting.kind is dict:
         return {"type": "object", "additionalProperties": {"type": "string"}, **about}
     kind = _TYPES[setting.kind]
@@ -254,8 +258,9 @@ def _range(setting: Setting) -> str:
     if setting.names:
         names = ", ".join(f"`{name}`" for name in setting.names)
         return f"some of {names}" if setting.kind is tuple else names
-    lists = {dict: "names with regular expressions", tuple: "names"}
-    return lists.get(setting.kind) or allowed(settings_fields()[setting.path])
+    if setting.kind is tuple:
+        return "names"
+    return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
 
 
 def _number(value: float) -> str:

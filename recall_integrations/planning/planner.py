@@ -121,7 +121,8 @@ def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[Ar
         if config.retrieval.semantic_remote and specific:  # the others are local; embedding would cost a network call
             del weights["semantic"]
     return tuple(
-        ArmPlan(name=arm, weight=weight, limit=limits.get(arm) or _limit(arm, planner)) for arm, weight in weights.items()
+        ArmPlan(name=arm, weight=weight, limit=limits.get(arm) or _limit(arm, planner))
+        for arm, weight in weights.items()
     )
 
 
