@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
 from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import CONSTANT, ENABLED, OWN, PIPELINE, SECTIONS
+from recall_integrations.config.reading import CONSTANT, ENABLED, OF_TYPOS, OWN, PIPELINE, SECTIONS, TYPOS
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.records import record
@@ -133,9 +133,10 @@ def schema() -> dict[str, Any]:
         "properties": {
             OWN: _or_nothing(_object({**own, **_constant(OWN)})),
             PIPELINE: _or_nothing(_pipeline()),
+            TYPOS: _or_nothing(_object({n: _reference(path) for n, path in OF_TYPOS.items()} | _constant(TYPOS))),
             **dict.fromkeys(held, False),
         },
-        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}],
+        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}, {"required": [TYPOS]}],
         "$defs": held,
     }
 
