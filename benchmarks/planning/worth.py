@@ -1,4 +1,4 @@
-"""What each arm, plan and rule gains in quality, time and calls of the embedding: `python -m benchmarks.planning.worth`.
+"""What each arm, plan and rule gains in quality, time and calls: `python -m benchmarks.planning.worth DATA`.
 
 Questions of every kind of memory are asked with the default configuration, and again with one thing left out: an arm, a
 rule, or the choice of a plan (the balanced plan for everything). A gain is *with* minus *without* it. A last pair asks
@@ -188,10 +188,10 @@ def show(answers: Answers, kind_of: Mapping[str, str], console: Console) -> None
     rows = [(which, which, "") for which in every if which not in (DEFAULT, UNDECLARED, DECLARED)]
     rows += [(f"plan {plan}", PLANS, plan) for plan in plans.PLANS]
     rows.append(("150 ms, declared ÷ not", UNDECLARED, ""))
-    for title, other, plan in rows:
-        one = DECLARED if other == UNDECLARED else DEFAULT
-        if title.endswith(" conversational"):
-            one, other = other, one  # off by default
+    for title, without, plan in rows:
+        one, other = (DECLARED if without == UNDECLARED else DEFAULT), without
+        if title.endswith(" conversational"):  # off by default
+            one, other = without, DEFAULT
         gain = [gap for _, own in _gaps(answers, one, other, lambda a: a.scores, plan) for gap in own]
         if not gain:
             continue
@@ -223,8 +223,8 @@ def show(answers: Answers, kind_of: Mapping[str, str], console: Console) -> None
     for column in ("kind", "questions", "calls", "saved", "nDCG@10", "change", "ms waited", "change"):
         remote.add_column(column, justify="left" if column == "kind" else "right", no_wrap=True)
     for kind in dict.fromkeys(kind_of.values()):
-        own = [answers[name] for name in answers if kind_of[name] == kind]
-        before, after = ([one[which] for one in own] for which in (UNDECLARED, DECLARED))
+        of_kind = [answers[name] for name in answers if kind_of[name] == kind]
+        before, after = ([each[which] for each in of_kind] for which in (UNDECLARED, DECLARED))
         count = sum(len(one.ids) for one in before)
 
         def mean(of: Sequence[Asked], values: Callable[[Asked], Mapping[str, float]], count: int = count) -> float:
