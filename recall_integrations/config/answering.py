@@ -95,8 +95,8 @@ class RetrievalConfig:
         graph_hop_factor: what a hop is worth of the one before.
         graph_edges: types of the relations that the graph arm follows, such as `reports_to`; none named = all.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
-            entity plan, and a query whose time alone decides, leave the semantic arm out, and what a cosine is worth
-            is not measured.
+            entity plan, a query whose time alone decides, and one that words answer surely leave the semantic arm out,
+            and what a cosine is worth is not measured.
     """
 
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000

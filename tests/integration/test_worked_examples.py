@@ -209,3 +209,16 @@ def test_a_remote_embedder_is_not_asked_where_the_time_alone_decides(
         result = other.recall(query, k=5, now=NOW)
     assert ("embed" in result.timings_ms) == asked
     assert [hit.memory.id for hit in result.hits] == [hit.memory.id for hit in whole.hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"), [("what's my API key for the Recall SDK?", False), ("something about mails", True)]
+)
+def test_a_remote_embedder_is_not_asked_where_words_are_sure(
+    optimizer: QueryOptimizer, query: str, asked: bool
+) -> None:
+    remote = RecallConfig(retrieval=RetrievalConfig(semantic_remote=True))
+    with closing(QueryOptimizer(optimizer.store, config=remote)) as other:
+        result = other.recall(query, now=NOW)
+    assert ("embed" in result.timings_ms) == asked == (result.plan.arm("semantic") is not None)
+    assert asked or (result.hits[0].memory.id == "key" and "words are sure" in result.plan.reason)
