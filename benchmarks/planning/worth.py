@@ -138,8 +138,10 @@ def _one(own: Asked, embedding: Counted | Away, system: RecallSystem, question: 
     own.plan[question.id] = result.plan.name
 
 
-def measured(data: Path, limit: int, console: Console, wanted: Sequence[str] = ()) -> tuple[Answers, dict[str, str]]:
-    """Return all answers, and the kind of each data set."""
+def measured(
+    data: Path, limit: int, console: Console, wanted: Sequence[str] = (), *, parts: bool = True
+) -> tuple[Answers, dict[str, str]]:
+    """Return all answers, and the kind of each data set; without `parts` those of the embedding that is away alone."""
     there, _ = kinds.found(data, kinds.wanted(wanted))
     answers: Answers = {}
     config = RecallConfig()
@@ -153,6 +155,8 @@ def measured(data: Path, limit: int, console: Console, wanted: Sequence[str] = (
             optimizers[PLANS] = plans.balanced(store, config=config)
             optimizers[UNDECLARED] = QueryOptimizer(remote, config=config)
             optimizers[DECLARED] = QueryOptimizer(remote, config=away)
+            if not parts:
+                optimizers = {one: optimizers[one] for one in (DEFAULT, UNDECLARED, DECLARED)}
             for one in optimizers.values():
                 stack.callback(one.close)
             counted = {one: far if one in (UNDECLARED, DECLARED) else near for one in optimizers}
@@ -186,7 +190,7 @@ def show(answers: Answers, kind_of: Mapping[str, str], console: Console) -> None
         table.add_column(column, justify="left" if not column else "right", no_wrap=True)
     every = next(iter(answers.values()))
     rows = [(which, which, "") for which in every if which not in (DEFAULT, UNDECLARED, DECLARED)]
-    rows += [(f"plan {plan}", PLANS, plan) for plan in plans.PLANS]
+    rows += [(f"plan {plan}", PLANS, plan) for plan in plans.PLANS if PLANS in every]
     rows.append(("150 ms, declared ÷ not", UNDECLARED, ""))
     for title, without, plan in rows:
         one, other = (DECLARED if without == UNDECLARED else DEFAULT), without
@@ -262,10 +266,11 @@ def _wall(asked: Asked) -> Mapping[str, float]:
 @click.argument("data", type=click.Path(path_type=Path, exists=True))
 @click.option("--limit", default=20, show_default=True, help="Questions of each data set, spread evenly.")
 @click.option("--kind", "wanted", multiple=True, help="Only these kinds.")
-def main(data: Path, limit: int, wanted: tuple[str, ...]) -> None:
+@click.option("--parts/--no-parts", default=True, help="Whether parts are left out in turn; else the last pair alone.")
+def main(data: Path, limit: int, wanted: tuple[str, ...], parts: bool) -> None:
     """Ask the questions of DATA, and print what each part gains."""
     console = Console(width=220)
-    answers, kind_of = measured(data, limit, console, wanted)
+    answers, kind_of = measured(data, limit, console, wanted, parts=parts)
     show(answers, kind_of, console)
 
 
