@@ -34,7 +34,7 @@ VERDICTS = ("is", "differs", "not")
 _SPAN, _LINK = re.compile(r"`([^`]+)`"), re.compile(r"\]\(([\w./-]+)(#[\w-]+)?\)")
 # Values of settings and arguments that the text names beside them.
 SAID = {"rrf", "weighted", "full", "hypothetical", "boosts", "conversational", "scopes", "block", "content=True"}
-SAID |= {"recall eval", "everyday", "rerank_top_k"}
+SAID |= {"recall eval", "rerank_top_k"}
 _MISSING = object()
 
 
