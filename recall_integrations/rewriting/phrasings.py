@@ -70,10 +70,11 @@ def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, p
     """
     if not isinstance(output, str):
         return ()
-    text = _TAGS.sub("\n", _THINKING.sub("\n", output[:OUTPUT_CHARS_MAX].replace("’", "'")))
-    text = next((text[: m.start()] for m in _ANOTHER.finditer(text) if text[: m.start()].strip()), text)
+    text = _THINKING.sub("\n", output[:OUTPUT_CHARS_MAX].replace("’", "'"))
     seen, asked = {_normal(original)}, _normal(prompt)
     found: list[str] = []
+    text = _TAGS.sub("\n", text)
+    text = next((text[: m.start()] for m in _ANOTHER.finditer(text) if text[: m.start()].strip()), text)
     for line in _from_json(text) or _items(text.splitlines()):
         cleaned = _cleaned(line)
         normal = _normal(cleaned)
