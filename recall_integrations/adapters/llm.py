@@ -7,6 +7,7 @@ import functools
 import hashlib
 import inspect
 import itertools
+import json
 import math
 import os
 import re
@@ -182,7 +183,8 @@ def text_of(answer: object) -> str | None:
     if isinstance(answer, list | tuple):
         return _joined(list(answer))
     if isinstance(answer, Mapping):
-        return next((text_of(answer[key]) for key in ("content", "text", "output", "answer") if key in answer), None)
+        held = next((text_of(answer[key]) for key in ("content", "text", "output", "answer") if key in answer), None)
+        return _plain(answer) if held is None else held
     message = getattr(answer, "message", None)  # LlamaIndex's ChatResponse
     for holder in (answer, message):
         content = getattr(holder, "content", None)  # LangChain's messages
@@ -191,7 +193,16 @@ def text_of(answer: object) -> str | None:
         text = getattr(holder, "text", None)  # LlamaIndex's CompletionResponse, prompt values, generations
         if isinstance(text, str):
             return str(text)
-    return None
+    dump = getattr(answer, "model_dump", None)  # structured output: an object of the caller's own model
+    return _plain(dump()) if callable(dump) and not isinstance(answer, type) else None
+
+
+def _plain(held: object) -> str | None:
+    """Write plain data that holds a list of texts as JSON; `None` where it holds none."""
+    lists = [one for one in held.values() if isinstance(one, list | tuple)] if isinstance(held, Mapping) else []
+    if not any(isinstance(one, str) for each in lists for one in each):
+        return None
+    return json.dumps(held, ensure_ascii=False, default=str)
 
 
 def _joined(blocks: list[Any]) -> str:

@@ -92,9 +92,11 @@ class GraphRetriever:
         neighbours: int = NEIGHBOURS,
         mentions: int = MENTIONS,
         hop_factor: float = HOP_FACTOR,
+        edges: Collection[str] = (),  # types of edges that are followed; empty = all
     ) -> None:
         self._engine, self._entities_of = engine, entities_of
         self._hops, self._hop_factor, self._neighbours, self._mentions = hops, hop_factor, neighbours, mentions
+        self._followed = frozenset(edges)
         self._lock = threading.Lock()
         self._recents: dict[int, tuple[int, dict[int, float]]] = {}
         self._holders: LRUCache[int, NamePostings] = LRUCache(SCOPES_KEPT)
@@ -156,7 +158,7 @@ class GraphRetriever:
         for hop in range(self._hops):
             request.check_time()
             at = sorted(frontier)
-            edges = [self._edges_of(connection, known, view, ent) for ent in at]
+            edges = [self._permitted(known, self._edges_of(connection, known, view, ent)) for ent in at]
             asked = [known.predicates[hint] for hint in hints if hint in known.predicates]  # known once the edges are
             if not hop and asked:
                 stated += [
@@ -186,6 +188,18 @@ class GraphRetriever:
         distinct, values = distinct[some], values[some]
         states = np.isin(distinct, np.concatenate(stated))
         return Numbers(nums=distinct, values=values, stated=states, whole=sum(anchors.values())), followed
+
+    def _permitted(self, known: ScopeEntities, edges: EdgeColumns) -> EdgeColumns:
+        """Return the edges of the types that are followed."""
+        if not self._followed:
+            return edges
+        keep = np.isin(edges.predicates, [code for name, code in known.predicates.items() if name in self._followed])
+        return EdgeColumns(
+            nums=edges.nums[keep],
+            others=edges.others[keep],
+            predicates=edges.predicates[keep],
+            confidences=edges.confidences[keep],
+        )
 
     def second_hop(
         self,

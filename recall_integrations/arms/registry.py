@@ -79,7 +79,8 @@ def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
     settings = config.retrieval
-    arm = GraphRetriever(store.engine, store.entities, hops=settings.graph_hops, hop_factor=settings.graph_hop_factor)
+    hops, factor, edges = settings.graph_hops, settings.graph_hop_factor, settings.graph_edges
+    arm = GraphRetriever(store.engine, store.entities, hops=hops, hop_factor=factor, edges=edges)
     return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)
 
 

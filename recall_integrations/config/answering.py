@@ -39,6 +39,7 @@ class PlannerConfig:
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
+        lexical_limit: candidates asked of the lexical arm; nothing = `arm_limit`.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
             default: it did not help (docs/benchmarks.md).
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
@@ -49,6 +50,7 @@ class PlannerConfig:
     entity_confidence_min: Share = 0.85
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
+    lexical_limit: Annotated[int | None, in_range(1, 10_000)] = None
     rules: Annotated[tuple[str, ...], names_of("planner.rules", PLAN_RULES)] = tuple(
         rule for rule in PLAN_RULES if rule != "conversational"
     )
@@ -91,14 +93,17 @@ class RetrievalConfig:
             spelling leave, too. Keys of metadata that filters ask for are kept besides, in an eighth as much.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
+        graph_edges: types of the relations that the graph arm follows, such as `reports_to`; none named = all.
         semantic_remote: declares that embedding a query costs a network call, so that a high-specificity
-            entity plan may leave the semantic arm out, and what a cosine is worth is not measured.
+            entity plan, a query whose time alone decides, and one that words answer surely leave the semantic arm out,
+            and what a cosine is worth is not measured.
     """
 
     exact_max: Annotated[int, in_range(0, 10_000_000)] = 2_000_000
     cache_mb: Annotated[int, in_range(0, 1_000_000)] = 1_024
     graph_hops: Annotated[int, in_range(1, 2)] = 2
     graph_hop_factor: Share = 0.5
+    graph_edges: Annotated[tuple[str, ...], names_of("retrieval.graph_edges", ())] = ()
     semantic_remote: Switch = False
 
 

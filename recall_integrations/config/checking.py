@@ -33,7 +33,7 @@ OTHERS: Mapping[str, str] = {
 _OTHERS = frozenset(OTHERS) - {FILE}
 # What others call our settings, for "Did you mean".
 OTHER_NAMES: Mapping[str, str] = {
-    "topK_lexical": "planner.arm_limit",
+    "topK_lexical": "planner.lexical_limit",
     "topK_dense": "planner.arm_limit",
     "fused_top_k": "rerank.top_n",
     "rerank_top_k": "rerank.top_n",
@@ -70,14 +70,17 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Names:
-    """A validator of lists of names; it returns those that are given, in the order of `known`."""
+    """A validator of lists of names; it returns those that are given, in the order of `known` (empty = any names)."""
 
     def __init__(self, setting: str, known: tuple[str, ...]) -> None:
         self.setting, self.known = setting, known
 
     def __call__(self, given: object) -> tuple[str, ...]:
         if not isinstance(given, tuple | list | set | frozenset) or not all(isinstance(item, str) for item in given):
-            raise ConfigError(f"{self.setting} must be a list of names, not {given!r}. Known: {', '.join(self.known)}.")
+            known = f" Known: {', '.join(self.known)}." if self.known else ""
+            raise ConfigError(f"{self.setting} must be a list of names, not {given!r}.{known}")
+        if not self.known:
+            return tuple(dict.fromkeys(given))
         unknown = sorted(item for item in given if item not in self.known)
         if unknown:
             hint = did_you_mean(unknown[0], self.known)

@@ -17,7 +17,7 @@ from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 
-OWN, PIPELINE = "recall", "read_pipeline"
+OWN, PIPELINE, TYPOS = "recall", "read_pipeline", "typo_correction"
 # Of `read_pipeline.optimizer`: section → our section, and the settings, which have the same names.
 _PIPELINE = {
     "rule": ("planner", "precise_threshold exploratory_threshold entity_confidence_min"),
@@ -31,6 +31,7 @@ SECTIONS: Mapping[str, Mapping[str, str]] = {
     section: {name: f"{ours}.{name}" for name in names.split()} for section, (ours, names) in _PIPELINE.items()
 }
 ENABLED = "enabled"  # of `learned`: says what the mode says
+OF_TYPOS: Mapping[str, str] = {"enabled": "query.spelling", "similarity_threshold": "query.spelling_threshold"}
 # Names that other systems' files have where a constant is here: they are read, and said to be fixed at this value.
 CONSTANT: Mapping[str, str] = {
     f"{PIPELINE}.optimizer.cache.normalize_casing": "true",
@@ -39,7 +40,9 @@ CONSTANT: Mapping[str, str] = {
     f"{OWN}.profile_weight": "0",
     f"{OWN}.rerank_min_k": "3",
     f"{OWN}.disable_rerank_when_slow": "true",
-    f"{OWN}.max_learned_typos": "0",
+    f"{TYPOS}.auto_learn": "false",
+    f"{TYPOS}.validation": "nothing: the memories' own words decide",
+    f"{TYPOS}.max_learned_typos": "0",
     f"{OWN}.budgets_ms": "15 to walk the graph and 30 to rerank, of 110",
 }
 
@@ -59,11 +62,13 @@ class Shaped:
         outside = [key for key in whole if key in fields_of(RecallConfig)]
         says = f"stands outside of {OWN}, where nothing reads it. Move it under {OWN}."
         self.mistakes += [((key,), f"{key} {says}") for key in outside]
-        if whole and not outside and OWN not in whole and PIPELINE not in whole:
+        if whole and not outside and whole.keys().isdisjoint((OWN, PIPELINE, TYPOS)):
             self.mistakes.append(((), f"The file has no {OWN}, under which settings stand."))
         self._own(whole.get(OWN))
         if PIPELINE in whole:
             self._pipeline(whole[PIPELINE])
+        for place, name, given in self._known(whole.get(TYPOS), (TYPOS,), OF_TYPOS):
+            self._put(OF_TYPOS[name], given, place)
 
     def where(self, ours: Where) -> Where:
         """Return the place of a setting in the file, or that of the nearest key above it."""

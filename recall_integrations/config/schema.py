@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
 from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import CONSTANT, ENABLED, OWN, PIPELINE, SECTIONS
+from recall_integrations.config.reading import CONSTANT, ENABLED, OF_TYPOS, OWN, PIPELINE, SECTIONS, TYPOS
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.records import record
@@ -133,9 +133,10 @@ def schema() -> dict[str, Any]:
         "properties": {
             OWN: _or_nothing(_object({**own, **_constant(OWN)})),
             PIPELINE: _or_nothing(_pipeline()),
+            TYPOS: _or_nothing(_object({n: _reference(path) for n, path in OF_TYPOS.items()} | _constant(TYPOS))),
             **dict.fromkeys(held, False),
         },
-        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}],
+        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}, {"required": [TYPOS]}],
         "$defs": held,
     }
 
@@ -207,7 +208,11 @@ def _typed(setting: Setting) -> dict[str, Any]:
     """Return the schema of a setting."""
     about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
     if setting.kind is tuple:
-        return {**about, "type": "array", "items": {"enum": list(setting.names)}}
+        return {
+            **about,
+            "type": "array",
+            "items": {"enum": list(setting.names)} if setting.names else {"type": "string"},
+        }
     if setting.kind is dict:
         return {"type": "object", "additionalProperties": {"type": "string"}, **about}
     kind = _TYPES[setting.kind]
@@ -254,6 +259,8 @@ def _range(setting: Setting) -> str:
     if setting.names:
         names = ", ".join(f"`{name}`" for name in setting.names)
         return f"some of {names}" if setting.kind is tuple else names
+    if setting.kind is tuple:
+        return "names"
     return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
 
 
@@ -262,12 +269,12 @@ def _number(value: float) -> str:
 
 
 def _default(setting: Setting) -> str:
-    if setting.kind is tuple:
+    if setting.kind is tuple and setting.names:
         left = [name for name in setting.names if name not in setting.default]
         return f"all but `{'`, `'.join(left)}`" if left else "all"
     if setting.kind in (int, float) and setting.default is not None:
         return _number(setting.default)
-    return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}) else "nothing"
+    return f"`{shown(setting.default)}`" if setting.default not in ("", None, {}, ()) else "nothing"
 
 
 def example(schema_at: str = "") -> str:

@@ -8,9 +8,10 @@ its new weight is `w · (1 + 0.1 · normalize(utility))`, in [0.1, 3.0]; `normal
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import timedelta
 
 from recall_integrations import __version__
-from recall_integrations.learning.measuring import PLAN, WITHOUT, Gap, compared, mean_ndcg, told
+from recall_integrations.learning.measuring import PLAN, QUERIES_MIN, WITHOUT, Gap, compared, mean_ndcg, told
 from recall_integrations.learning.steps import learned_steps, lists_of
 from recall_integrations.learning.version import WEIGHT_MAX, WEIGHT_MIN, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
@@ -81,6 +82,7 @@ def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[
 
 LEVEL = 0.90  # probability of the interval on the held-out recalls: better with a probability of 95 %
 LENGTH_MAX = 3.0  # length of all steps together
+COLD = int(timedelta(days=30) / timedelta(microseconds=1))  # of feedback, from which on few recalls are enough
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -101,8 +103,14 @@ def made(
     least: int,
     steps: bool = True,
 ) -> Made:
-    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from."""
+    """Make a version for one scope, if what is learned is better than rules on recalls that it was not made from.
+
+    Rules answer until `least` recalls are judged, or some since a month. Weights of arms are learned where it shows
+    what an arm adds, also without steps and plans.
+    """
     usable = [one for one in judged if one.replay is not None and one.positive()]
+    if usable and now - min(one.at for one in usable) >= COLD:
+        least = min(least, QUERIES_MIN)
     if len(usable) < least:
         because = f"judged helpful and replayed: {number_of(len(usable), 'recall')}, {least} are needed"
         return Made(version=None, because=because, too_few=True)
@@ -111,10 +119,11 @@ def made(
     worth = utilities(usable)
     told_apart = {arm: g.mean for arm, g in worth.items() if g.low > 0 or g.high < 0}
     arms = {} if parent is None else dict(parent.arms)
-    if told_apart and (found or plans):
-        arms = new_weights(arms, {arm: g.mean for arm, g in worth.items()})
-    if not found and not plans:
-        return Made(version=None, because=f"no steps ({why}), and no signature whose plan should be another")
+    moved = new_weights(arms, told_apart)
+    if not found and not plans and moved == arms:
+        because = f"no steps ({why}), no signature whose plan should be another, no arm whose weight should move"
+        return Made(version=None, because=because)
+    arms = moved
     version = Version(
         id=version_id,
         parent=RULES if parent is None else parent.id,
@@ -137,6 +146,7 @@ def made(
     )
     parts = [f"{len(found)} steps ({why})"] if found else []
     parts += [f"{len(plans)} signatures with a plan of their own"] if plans else []
+    parts += [f"weights of {', '.join(sorted(told_apart))}"] if told_apart else []
     return Made(version=version, because=", ".join(parts))
 
 

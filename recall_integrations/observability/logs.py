@@ -15,7 +15,7 @@ from contextvars import ContextVar
 from typing import Any
 
 from recall_integrations.errors import RecallError
-from recall_integrations.types import Hit, MemoryType
+from recall_integrations.types import Hit, MemoryType, RecallResult
 from recall_integrations.types.observing import Look, RecallEvent, RecallObserver
 
 DECIMALS = 4
@@ -89,6 +89,16 @@ def shares(hits: tuple[Hit, ...]) -> dict[str, float]:
     return {"chunks": round(chunks, 3), "observations": round(rest, 3), "summaries": round(summaries, 3)}
 
 
+def rationale(result: RecallResult) -> dict[str, list[str]]:
+    """Return ids of the named entities, of hits that state the relation asked for, and of hits that a name led to."""
+    by = {str(hit.memory.id): {part.source for part in hit.contributions if part.score > 0} for hit in result.hits}
+    return {
+        "entities": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
+        "edges": [hit for hit, sources in by.items() if "edge" in sources],
+        "evidence": [hit for hit, sources in by.items() if "graph" in sources],
+    }
+
+
 def code_of(error: BaseException) -> str:
     """Return the code of one of our errors, else the name of its class."""
     return error.code if isinstance(error, RecallError) else type(error).__name__
@@ -136,7 +146,7 @@ class RecallLog(RecallObserver):
         if self._content and event.privacy == "allow" and event.result is not None:
             result = event.result
             said["query"] = result.query.original
-            said["rationaleIds"] = [ref.entity_id for ref in result.query.entity_refs if ref.mention]
+            said["rationaleIds"] = rationale(result)
             said["hits"] = [hit.memory.id for hit in result.hits]
         self._write(level, "recall", said)
 

@@ -108,7 +108,7 @@ class Metrics(RecallObserver):
         self._names = frozenset(names)
         self._recent = Window(1, RATE_SECONDS, clock=clock)
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
-        self._overlap = families.Means(families.OVERLAPS)
+        self._overlap, self._coverage = families.Means(families.OVERLAPS), families.Means(families.OVERLAPS[-1:])
         self._by_plan = families.ByPlan()
         self._components = families.COMPONENTS | {f"{kind}.{name}" for name in self._names for kind in ("arm", "stage")}
         self._stores: dict[str, weakref.ref[Any]] = {}  # which may go away, as optimizers
@@ -234,11 +234,15 @@ class Metrics(RecallObserver):
     def _hits(self, result: RecallResult, privacy: str) -> None:
         observe = self._of["scores"].of().observe
         named = [{ref.name.casefold(), ref.mention.casefold()} for ref in result.query.entity_refs if ref.mention]
+        found: set[str] = set()
         for hit in result.hits:
             observe(hit.score)
             if named:
                 held = {name.casefold() for name in hit.memory.entities}
+                found |= held
                 self._overlap.add(families.overlap(named, held), hit.score)
+        if named and privacy == "allow":
+            self._coverage.add(families.OVERLAPS[-1], sum(not names.isdisjoint(found) for names in named) / len(named))
         if privacy != "allow":
             for hit in result.hits:
                 self._of["private"].of(privacy, _shown(hit, privacy)).inc()
@@ -262,6 +266,7 @@ class Metrics(RecallObserver):
         if lookups:
             yield families.filled(core, "cache_rate", [((), hits / lookups)])
         yield families.filled(core, "overlap", [((r,), mean) for r, mean in self._overlap.means()])
+        yield families.filled(core, "coverage", [((), mean) for _, mean in self._coverage.means()])
         for what, values in self._sizes(optimizers).items():
             yield families.filled(core, what, values)
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from recall_integrations.errors import extra
-from recall_integrations.observability.logs import code_of, fields, flat
+from recall_integrations.observability.logs import code_of, fields, flat, rationale
 from recall_integrations.records import record
 from recall_integrations.types import Degradation
 from recall_integrations.types.observing import ArmSeen, Look, RecallEvent, RecallObserver
@@ -187,7 +187,7 @@ def _attributes(event: RecallEvent, told: bool) -> dict[str, Any]:
         said |= {
             "gen_ai.retrieval.query.text": result.query.original,
             "gen_ai.retrieval.documents": json.dumps(documents, ensure_ascii=False),
-            "recall.rationaleIds": [ref.entity_id for ref in result.query.entity_refs if ref.mention],
             "recall.rewrites": list(result.query.rewrites),
+            **flat(rationale(result), "recall.rationaleIds."),
         }
     return said

@@ -18,6 +18,7 @@ from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.serving import BY_RULES, Served
 from recall_integrations.learning.version import Version, signature_of
 from recall_integrations.patterns import regex
+from recall_integrations.planning.planner import Decided as Chosen
 from recall_integrations.planning.planner import asked_for, make_plan, settled
 from recall_integrations.privacy.door import Door
 from recall_integrations.recall.runner import Stage, Turn
@@ -94,7 +95,7 @@ class Plan(Stage):
             state,
             parsed=parsed,
             view=view,
-            planned=decided.plan,
+            planned=self._affordable(decided, request.k),
             allowed=allowed,
             searched=allowed if searched is None else searched,
             asked=decided.asked,
@@ -102,6 +103,14 @@ class Plan(Stage):
             notes=notes,
         )
         return _typed(state).degraded_by(*self._lag(view.scope_id))
+
+    def _affordable(self, decided: Chosen, k: int) -> RetrievalPlan:
+        """Return the plan without the semantic arm where embedding costs a call, and time alone decides on k hits."""
+        plan, asked = decided.plan, decided.asked
+        if not (self._config.retrieval.semantic_remote and plan.in_order and asked is not None and asked.count >= k):
+            return plan
+        arms = tuple(arm for arm in plan.arms if arm.name != "semantic")
+        return replace(plan, arms=arms, reason=f"{plan.reason}; no embedding")
 
     def filters_read(self, view: ScopeView, request: RecallRequest, deadline: Deadline) -> bool:
         """Say whether the columns of the filters are in memory. If not, a thread reads them for a later recall."""

@@ -30,6 +30,7 @@ from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, 
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.recall.deliver import Delivery
 from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.search import Arms
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
@@ -131,6 +132,34 @@ class Rank(Stage):
         if self._graph is None:
             return None
         return self._graph.second_hop(state.scope, texts, terms=state.query.terms, allowed=state.searched)
+
+
+SURE = 0.7  # score of a first hit by words and names, from which no vector is asked for
+
+
+class Words(Stage):
+    """Looks without vectors first, where embedding a query costs a call: a sure first hit saves it."""
+
+    name = "words"
+    level = SIMPLE - 1
+    share = 0.3
+
+    def __init__(self, arms: Arms, rank: Rank) -> None:
+        self._arms, self._rank = arms, rank
+
+    def applies(self, state: RecallState) -> bool:
+        """Say whether the query is to be embedded, and there is something else to ask."""
+        wanted = state.view is not None and state.vectors is None and state.request.vector is None
+        return wanted and state.plan.arm("semantic") is not None and len(state.plan.arms) > 1
+
+    def run(self, state: RecallState, turn: Turn) -> RecallState:
+        """Return the state; without the semantic arm in its plan where words are sure."""
+        arms = tuple(arm for arm in state.plan.arms if arm.name != "semantic")
+        plan = replace(state.plan, arms=arms, reason=f"{state.plan.reason}; words are sure, nothing is embedded")
+        found = self._rank.run(self._arms.run(changed(state, planned=plan), turn), turn)
+        if found.fused is None or found.confidence is None:  # then scores are no probabilities
+            return state
+        return changed(state, planned=plan) if np.any(found.fused.scores[:1] >= SURE) else state
 
 
 def _trusted(state: RecallState, fused: Fused, confidence: float | None) -> RecallState:

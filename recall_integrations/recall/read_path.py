@@ -43,7 +43,7 @@ from recall_integrations.recall.lately import Lately
 from recall_integrations.recall.looking import Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
 from recall_integrations.recall.plan import Facts, Plan, decision
-from recall_integrations.recall.rank import Arrange, Rank, Rerank
+from recall_integrations.recall.rank import Arrange, Rank, Rerank, Words
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
 from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed
@@ -227,6 +227,7 @@ class ReadPath:
             Plan(store, config, specs, self._admission.waiting),
             *([] if facts is None else [facts]),
             *([Ask(rewriting, precise)] if rewriting.on and config.rewriting.mode == "full" else []),
+            *([Words(arms, rank)] if config.retrieval.semantic_remote else []),
             embed,
             arms,
             rank,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from recall_integrations.patterns import regex
@@ -30,6 +30,7 @@ REWRITES_MAX = 3
 REWRITE_CHARS_MAX = 300
 OUTPUT_CHARS_MAX = 20_000
 
+_TAGS = regex(r"</?(?:phrasing|rewrite|alternative|query|memory|option|item|li|ul|ol)s?>", re.IGNORECASE)
 _THINKING = regex(r"<(think|thinking|reasoning)>[^<]*(?:<(?!/\1>)[^<]*)*(?:</\1>|$)", re.IGNORECASE)
 _PREFIX = regex(
     r"(?:[-*+•‣◦·–—>#]+\s+|[(\[]?\d{1,2}[.):\]]+(?=[\s\"'`*“])\s*|[(\[]?[a-c][.)\]]+\s+|"
@@ -37,9 +38,22 @@ _PREFIX = regex(
     r"\s*\d{0,2}\s*[:)]+\s*)",
     re.IGNORECASE,
 )
+_ANOTHER = regex(r"^\W*request\s*:", re.IGNORECASE | re.MULTILINE)  # a small model goes on with requests of its own
+_JSON = regex(r'[\[{]\s*["{]')
+_STRING = regex(r'"(?P<key>[^"\\\n]{1,60})"\s*:\s*(?P<of_key>"(?:[^"\\]|\\.)*")?|(?P<alone>"(?:[^"\\]|\\.)*")')
+_ESCAPES = regex(r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
+_ITEM = regex(r"\s*(?:\*\*)?(?:(?P<number>[(\[]?\d{1,2}[.):\]]+(?:\*\*)?)(?=[\s\"'`*“])|[-*+•‣◦·–—](?=\s))\s*")
+_EXPLAINED = regex(
+    r'\s*(?:\*\*|["“])(?P<inside>[^"“”*]*)(?:\*\*|["”])\s*(?P<sign>[-–—:(]|(?<=:\*\*)|(?<=:\*\*\s))\s*(?P<rest>.*)'
+)
 _CHATTER = regex(
-    r"(?:sure\b|certainly|of course|okay|here (?:are|is)|here's|sorry|i'm sorry|i am sorry|as an ai|"
+    r"(?:sure\b|certainly|of course|okay|here (?:are|is)|here's|sorry|i'm sorry|i am sorry|i apologi[sz]e|"
+    r"as an? (?:ai\b|(?:large )?language model)|could you (?:please )?(?:clarify|provide)|"
     r"i (?:cannot|can't|am unable to) (?:help|assist|comply|rewrite|rephrase|fulfil|provide|answer)|"
+    r"i(?:'d| would| need| do not| don't| cannot| can't|'m| am)\b.{0,60}\b(?:access to (?:your|any|past|previous)|"
+    r"assist (?:you|with)|clarif\w*|more (?:context|details?|information) (?:to|about what you)|"
+    r"your (?:stored |personal )?(?:memories|notes|messages|requests?))|"
+    r"(?:es )?tut mir leid|lo siento|(?:je suis )?désolé|mi dispiace|desculpe|извините|对不起|抱歉|"
     r"unfortunately|let me know|i hope|note that|n/a\b|none\b\.?$|null\b|no (?:rewrites?|alternatives?)\b)",
     re.IGNORECASE,
 )
@@ -51,16 +65,18 @@ def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, p
 
     `prompt`: the prompt without the query; a line that repeats a part of it is no phrasing.
 
-    Takes lines or a JSON list of strings. Bullets, numbers, quotes, bold marks and labels are taken off; introductions,
-    refusals, code fences, reasoning blocks and lines over 300 characters are left out. Anything else gives `()`. Never
-    raises.
+    Takes lines or JSON, also JSON that is cut off; where some lines are items of a list, those alone. Bullets, numbers,
+    quotes, bold marks, labels and explanations behind a quoted phrasing are taken off; introductions, refusals, code
+    fences, reasoning blocks and lines over 300 characters are left out. Anything else gives `()`. Never raises.
     """
     if not isinstance(output, str):
         return ()
     text = without_thinking(output[:OUTPUT_CHARS_MAX]).replace("’", "'")
     seen, asked = {_normal(original)}, _normal(prompt)
     found: list[str] = []
-    for line in _from_json(text) or text.splitlines():
+    text = _TAGS.sub("\n", text)
+    text = next((text[: m.start()] for m in _ANOTHER.finditer(text) if text[: m.start()].strip()), text)
+    for line in _from_json(text) or _items(text.splitlines()):
         cleaned = _cleaned(line)
         normal = _normal(cleaned)
         if normal and normal not in seen and normal not in asked and not _is_noise(cleaned):
@@ -77,14 +93,33 @@ def without_thinking(text: str) -> str:
 
 
 def _from_json(text: str) -> list[str]:
-    start, end = text.find("["), text.rfind("]")
-    if start < 0 or end < start or text[:start].strip(" \n`:{").count("\n") > 1:
+    """Return the strings of the first list or object, those under its first key alone where keys come again."""
+    begin = _JSON.search(text)
+    if begin is None:
         return []
-    try:
-        items = json.loads(text[start : end + 1])
-    except (ValueError, RecursionError):
-        return []
-    return [item for item in items if isinstance(item, str)] if isinstance(items, list) else []
+    end = max(text.rfind(sign, begin.end()) for sign in "]}")
+    found = _STRING.finditer(text, begin.start(), end if end >= 0 else len(text))
+    pairs = [(m["key"] or "", m["of_key"] or m["alone"]) for m in found if m["of_key"] or m["alone"]]
+    again = len({key for key, _ in pairs}) < len(pairs)
+    wanted = [value for key, value in pairs if not again or key in ("", pairs[0][0])]
+    return [json.loads(value, strict=False) for value in wanted if _ESCAPES.fullmatch(value)]
+
+
+def _items(lines: Sequence[str]) -> list[str]:
+    """Return the items of a list, of its outer level and without prose around it; all lines where there is none."""
+    kinds = [(m["number"] is not None, line) for line in lines if (m := _ITEM.match(line))]
+    if not kinds:
+        return list(lines)
+    return [_told(_ITEM.sub("", line, count=1)) for kind, line in kinds if kind == kinds[0][0]]
+
+
+def _told(item: str) -> str:
+    """Return what stands in bold or quotes before an explanation, and behind a label in bold."""
+    found = _EXPLAINED.match(item)
+    if found is None:
+        return item
+    label = found["inside"].endswith(":") or found["sign"] == ":"
+    return found["rest"] if label else found["inside"]
 
 
 def _cleaned(line: str) -> str:

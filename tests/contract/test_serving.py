@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -226,6 +227,8 @@ async def test_experience_has_the_shape_of_its_contract(client: httpx.AsyncClien
     assert found.request_id == reply.headers["x-request-id"] and len(found.experience) == 2
     assert all("entities overlap: Priya" in (unit.reason or "") and unit.summary for unit in found.experience)
     assert [u.score for u in found.experience] == sorted((u.score for u in found.experience), reverse=True)
+    assert {u.entity_overlap_score for u in found.experience} == {0.5}  # one of the two that are asked for
+    assert all(time.time() - u.recency_ts_ms / 1e3 < 30 * 86_400 for u in found.experience)
     body = {
         "intent": "plan the deploy", "budgets": {"experience_top_k": 2, "time_ms": 2000, "tokens_max": 500},
         "filters": {"entities": ["Priya", "Nobody"], "recency_days": 30, "actor": {"type": "user"}}, "scope": "u1",

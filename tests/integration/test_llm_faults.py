@@ -35,6 +35,7 @@ from tests.integration.openai_server import (
     WORTHLESS,
     OpenAiServer,
 )
+from tests.rows import each_row
 
 MEMORIES = 300
 K = 10
@@ -331,6 +332,50 @@ def test_a_model_that_is_well_adds_what_its_words_find(
     assert len(result.query.rewrites) == 2
     assert server.asked == 1
     assert target.id in {found for found, _ in hits(result)}
+
+
+ONE, OTHER = "the incident after the interview", "how the interview went wrong"
+JSON = f'{{\n  "phrasings": [\n    "{ONE}",\n    "{OTHER}"\n  ]\n}}'
+# As a large model, a careful one and one of three billion parameters write.
+WRITTEN: list[tuple[str, tuple[str, ...]]] = [
+    (f"Sure! Here are two ways:\n\n1. **{ONE}**\n2. **{OTHER}**\n\nWould you like more?", (ONE, OTHER)),
+    (f"Here is the JSON:\n\n```json\n{JSON}\n```\n\nThese keep what is \"vague\".", (ONE, OTHER)),
+    (f'```json\n["{ONE}", "{OTHER}", "what was said of the inci', (ONE, OTHER)),
+    (f'[{{"text": "{ONE}", "why": "time"}}, {{"text": "{OTHER}", "why": "cause"}}]', (ONE, OTHER)),
+    (f'- "{ONE}" - asks for the time\n- "{OTHER}" (asks why)\n\nThese phrasings stay close to it.', (ONE, OTHER)),
+    (f"1. **By time:** {ONE}\n   - narrower\n2. **By cause**: {OTHER}", (ONE, OTHER)),
+    (f'{ONE}\n{OTHER}\n\nRequest: "how is the weather"\nPhrasings:\nrain or sun', (ONE, OTHER)),
+    ("Hier sind zwei Formulierungen:\n\n1) der Vorfall im Gespräch\n2) was danach geschah\n\nViel Erfolg damit!",
+     ("der Vorfall im Gespräch", "was danach geschah")),
+    ("I don't have access to your stored memories, so I can't search them.", ()),
+    ("Es tut mir leid, dabei kann ich nicht helfen.", ()),
+    ("<think>\nThe user wants\n1. something about", ()),
+]  # fmt: skip
+
+
+@each_row(("written", "phrasings"), WRITTEN)
+def test_what_models_write_around_phrasings_is_left_out(
+    client: Client, server: OpenAiServer, fresh: Fresh, written: str, phrasings: tuple[str, ...]
+) -> None:
+    server.content = lambda _prompt: written  # type: ignore[method-assign]
+    result = recalled(QueryOptimizer(fresh(), llm=client(server), config=settings()), QUERIES["exploratory"])
+    assert result.query.rewrites == phrasings
+    assert result.rewrite.reason == ("success" if phrasings else "failure.empty")
+    assert result.rewrite.usage == {"tokens_in": 1, "tokens_out": 1}
+
+
+def test_structured_output_is_read(server: OpenAiServer, fresh: Fresh) -> None:
+    from pydantic import BaseModel
+
+    class Phrasings(BaseModel):
+        phrasings: list[str]
+
+    server.content = lambda _prompt: JSON  # type: ignore[method-assign]
+    as_model = langchain(server).with_structured_output(Phrasings, method="json_schema")
+    as_mapping = langchain(server).with_structured_output(Phrasings.model_json_schema(), method="json_schema")
+    for llm in (as_model, as_mapping):
+        result = recalled(QueryOptimizer(fresh(), llm=llm, config=settings()), QUERIES["exploratory"])
+        assert result.query.rewrites == (ONE, OTHER)
 
 
 @pytest.mark.parametrize("method", ASYNC_ONLY.values(), ids=ASYNC_ONLY)

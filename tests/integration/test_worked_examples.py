@@ -7,7 +7,8 @@ for this namespace. "Inbox3 in March" comes out more specific than stated: its w
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from contextlib import closing
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -194,3 +195,30 @@ def test_a_remote_embedder_is_not_asked_about_a_specific_entity(optimizer: Query
         other.close()
     assert result.plan.arm("semantic") is None and "embed" not in result.timings_ms
     assert result.hits[0].memory.id == "manager"
+
+
+@pytest.mark.parametrize(("query", "asked"), [("What did we talk about in March?", False), ("last Tuesday", True)])
+def test_a_remote_embedder_is_not_asked_where_the_time_alone_decides(
+    optimizer: QueryOptimizer, query: str, asked: bool
+) -> None:
+    config = RecallConfig(ranking=RankingConfig(duplicate_similarity=2))
+    remote = replace(config, retrieval=RetrievalConfig(semantic_remote=True))
+    with closing(QueryOptimizer(optimizer.store, config=config)) as local:
+        whole = local.recall(query, k=5, now=NOW)
+    with closing(QueryOptimizer(optimizer.store, config=remote)) as other:
+        result = other.recall(query, k=5, now=NOW)
+    assert ("embed" in result.timings_ms) == asked
+    assert [hit.memory.id for hit in result.hits] == [hit.memory.id for hit in whole.hits]
+
+
+@pytest.mark.parametrize(
+    ("query", "asked"), [("what's my API key for the Recall SDK?", False), ("something about mails", True)]
+)
+def test_a_remote_embedder_is_not_asked_where_words_are_sure(
+    optimizer: QueryOptimizer, query: str, asked: bool
+) -> None:
+    remote = RecallConfig(retrieval=RetrievalConfig(semantic_remote=True))
+    with closing(QueryOptimizer(optimizer.store, config=remote)) as other:
+        result = other.recall(query, now=NOW)
+    assert ("embed" in result.timings_ms) == asked == (result.plan.arm("semantic") is not None)
+    assert asked or (result.hits[0].memory.id == "key" and "words are sure" in result.plan.reason)

@@ -8,6 +8,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, FiniteFloat
 
 from recall_integrations.delivery.searched import OPTIONS, complaint
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.serving.models import (
     PRIVACY,
     Asked,
@@ -62,12 +63,14 @@ class ExperienceAsked(Asked):
 
 
 class UnitReply(Reply):
-    """An experience unit. Under `block` it has no summary and no reason; references are redacted."""
+    """An experience unit. Under `block` it has only id, score and references, which are redacted."""
 
     unit_id: str
     summary: str | None = None
     refs: list[str] | None = None
     score: float
+    recency_ts_ms: int | None = Field(None, description="When it happened, or else was stored; since 1970.")
+    entity_overlap_score: float | None = Field(None, description="Share of the asked or named entities that it has.")
     reason: str | None = None
     privacy_redacted: bool | None = None
 
@@ -155,10 +158,11 @@ async def _search(served: Served, asked: ExperienceAsked, caller: Caller, reques
             error.stats = {"partial_results": 0, "time_elapsed_ms": took}
             raise error
         named, reduced = {name.casefold() for name in entities}, "reduced_top_k" in result.degradation_steps
+        meant = named | {ref.name.casefold() for ref in result.query.entity_refs if ref.mention}
         reply: dict[str, Any] = {
             "request_id": request_id,
             "latency_ms": took,
-            "experience": [_unit(hit, mode, named) for hit in result.hits],
+            "experience": [_unit(hit, mode, named, meant) for hit in result.hits],
             "effective_top_k": min(k, len(result.hits)) if reduced else k,
             "degradation_applied": bool(result.degraded),
             "stats": {"t_ms": took, "time_elapsed_ms": took, "partial_results": len(result.hits)},
@@ -172,7 +176,7 @@ async def _search(served: Served, asked: ExperienceAsked, caller: Caller, reques
     return await served.reads.reply(answer, caller.tenant(where))
 
 
-def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:
+def _unit(hit: Hit, mode: str, asked: set[str], meant: set[str]) -> dict[str, Any]:
     """Return a hit as an experience unit. Overlaps are read behind the privacy mode: a hidden name cannot overlap."""
     memory = hit.memory
     unit: dict[str, Any] = {"unit_id": memory.id, "refs": list(memory.refs), "score": round(hit.score, 6)}
@@ -180,7 +184,10 @@ def _unit(hit: Hit, mode: str, asked: set[str]) -> dict[str, Any]:
         return unit
     names = dict.fromkeys([*memory.entities, *([memory.actor] if memory.actor else [])])
     shared = [name for name in names if name.casefold() in asked]
-    unit["summary"] = memory.text
+    when = memory.event_at or memory.created_at
+    unit |= {"summary": memory.text} | ({} if when is None else {"recency_ts_ms": to_micros(when) // 1_000})
+    if meant:
+        unit["entity_overlap_score"] = round(len(meant.intersection(map(str.casefold, names))) / len(meant), 6)
     said = f"entities overlap: {', '.join(shared)}; " if shared and not hit.reason.startswith("entities") else ""
     unit["reason"] = said + hit.reason
     if mode == "redact":

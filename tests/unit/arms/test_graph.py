@@ -19,7 +19,7 @@ Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
 
 
-def arm(store: MemoryStore, **limits: float) -> GraphRetriever:
+def arm(store: MemoryStore, **limits: Any) -> GraphRetriever:
     given: dict[str, Any] = {"hops": 2, "neighbours": 10, "mentions": 50, **limits}
     return GraphRetriever(store.engine, store.entities, **given)
 
@@ -69,6 +69,13 @@ def test_edges_are_walked_two_hops_at_most(family: MemoryStore, ask: Ask, ids: I
     two = set(ids(request, arm(family, hops=2).search(request)))
     assert one == {"priya", "edge1", "sam", "edge2"}  # Sam's mentions, the second edge is one of them
     assert two == {"priya", "edge1", "sam", "edge2", "kim", "edge3"}  # but not what Kim likes
+
+
+def test_edges_of_other_types_than_those_named_are_not_walked(family: MemoryStore, ask: Ask, ids: Ids) -> None:
+    request = ask(family, "Priya", entities={"Priya": 1.0})
+    found = set(ids(request, arm(family, edges=("manager_of",)).search(request)))
+    assert found == {"priya", "edge1", "sam", "edge2"}  # what mentions Sam, and nothing over the lease
+    assert set(ids(request, arm(family, edges=("likes",)).search(request))) == {"priya", "edge1"}
 
 
 def test_nearer_counts_more(family: MemoryStore, ask: Ask) -> None:

@@ -61,6 +61,18 @@ def test_both_shapes_say_the_same(tmp_path: Path) -> None:
     assert (made.rerank.top_n, made.planner) == (7, PlannerConfig(arm_limit=9))
 
 
+def test_a_section_on_typos_sets_the_spelling(tmp_path: Path) -> None:
+    typos = "typo_correction: {enabled: true, auto_learn: true, similarity_threshold: 0.9, max_learned_typos: 1000}\n"
+    read = loaded(file(tmp_path, typos), {})
+    assert (read.config.query.spelling, read.config.query.spelling_threshold) == (True, 0.9)
+    assert [line.partition("typo_correction.")[2].split()[0] for line in read.fixed] == [
+        "auto_learn",
+        "max_learned_typos",
+    ]
+    (said,) = mistakes(tmp_path, "typo_correction: {similarity_treshold: 0.8}\n")
+    assert "Did you mean" in said
+
+
 def test_a_setting_of_both_shapes_is_a_mistake(tmp_path: Path) -> None:
     (said,) = mistakes(tmp_path, PIPELINE + "recall: {planner: {precise_threshold: 0.8}}\n")
     assert said == (

@@ -120,6 +120,23 @@ def test_a_scope_is_looked_at_once_in_its_time(store, learner, clock, judged_of)
     assert learner.due() and steps(learner, scope=ANN) == [(ANN, "nothing", "")]
 
 
+def test_weights_of_arms_are_learned_although_nothing_else_is(store, learner, judged_of) -> None:
+    say(store, judged_of(80, strength=0.0, since=to_micros(START), orders={"without:graph": 1.0}))
+    (step,) = learner.run(ANN)
+    version = learner.version("v1", ANN)
+    assert step.step == "started" and "weights of graph" in step.because
+    assert (version.arms, version.steps, version.plans) == ({"graph": pytest.approx(0.9)}, {}, {})
+
+
+def test_after_a_month_few_judged_recalls_are_enough(store, learner, clock, judged_of) -> None:
+    say(store, judged_of(20, strength=6.0, since=to_micros(START)))
+    assert steps(learner, scope=ANN) == [(ANN, "skipped", "")]
+    clock.now += timedelta(days=29)
+    assert steps(learner, scope=ANN) == [(ANN, "skipped", "")]
+    clock.now += timedelta(days=1)
+    assert steps(learner, scope=ANN) == [(ANN, "started", "v1")]
+
+
 def test_twice_as_much_feedback_is_looked_at_before_its_time(store, learner, judged_of) -> None:
     say(store, judged_of(40, noise=1.0, strength=0.0, since=to_micros(START)))
     assert steps(learner, scope=ANN) == [(ANN, "nothing", "")]

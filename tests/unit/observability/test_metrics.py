@@ -76,6 +76,9 @@ def test_a_recall_is_counted_under_the_names_of_the_design(store: MemoryStore) -
     assert seen["l4_entity_overlap_effectiveness{overlap_range=all}"] > seen.get(
         "l4_entity_overlap_effectiveness{overlap_range=none}", 0
     )
+    assert seen["l4_coverage_entities"] == 1.0
+    optimizer.recall("what does Priya run?", filters={"types": ["fact"]})  # none of them mentions her
+    assert values(metrics)["l4_coverage_entities"] == 0.5
     assert seen["recall_recalls_total{outcome=ok}"] == 1
     assert seen["recall_stage_latency_seconds_count{stage=parse}"] == 1
     assert seen["recall_arm_latency_seconds_count{arm=lexical}"] == 1

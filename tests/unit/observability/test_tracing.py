@@ -150,7 +150,8 @@ def test_no_content_unless_it_is_asked_for_and_allowed(store: MemoryStore, priva
         said = seen.spans["recall"].attributes or {}
         assert said["gen_ai.retrieval.query.text"] == f"Priya in {SECRET}"
         assert json.loads(str(said["gen_ai.retrieval.documents"]))[0]["id"] == "id-secret"
-        assert said["recall.rationaleIds"]
+        assert said["recall.rationaleIds.entities"]
+        assert "id-secret" in said["recall.rationaleIds.evidence"]
 
 
 def test_a_scope_is_a_digest(store: MemoryStore) -> None:
