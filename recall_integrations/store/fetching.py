@@ -45,21 +45,14 @@ def by_num(engine: Engine, scope_id: int, nums: Sequence[int], damage: Damage) -
     return found
 
 
-def texts_by_num(engine: Engine, scope_id: int, nums: Sequence[int]) -> dict[int, str]:
-    """Read texts of memories of a scope by number; absent ones are left out."""
-    return dict(_rows(engine, "num", scope_id, nums, "num, text"))  # type: ignore[arg-type]
-
-
 def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> dict[str, Memory]:
     """Read memories of a scope by id; absent ones are left out, and so are damaged ones, which are noted."""
     rows = _rows(engine, "id", scope_id, ids)
     return {row[1]: memory for row in rows if (memory := _read(scope_id, row, damage)) is not None}
 
 
-def _rows(
-    engine: Engine, key: str, scope_id: int, values: Sequence[Any], columns: str = ", ".join(_COLUMNS)
-) -> list[Sequence[Any]]:
-    chosen = f"SELECT {columns} FROM memories WHERE scope_id ="
+def _rows(engine: Engine, key: str, scope_id: int, values: Sequence[Any]) -> list[Sequence[Any]]:
+    chosen = f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE scope_id ="
     if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
         kind = "bigint" if key == "num" else "text"
         each = f"{chosen} %s AND {key} = ANY(%s::{kind}[])"

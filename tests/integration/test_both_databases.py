@@ -313,7 +313,7 @@ def test_reading_by_number_and_id(both: Both) -> None:
     found = alike(both, lambda c: sorted(fetching.by_num(c.engine, 1, nums, Damage()).items()))
     assert len(found) == 1_102 and found[0][1].metadata == {"n": 1}
     assert len(alike(both, lambda c: sorted(fetching.by_id(c.engine, 1, ids, Damage()).items()))) == 1_102
-    alike(both, lambda c: [fetching.texts_by_num(c.engine, 1, few) for few in ([], [5], [7, 99_999])])
+    alike(both, lambda c: [fetching.by_num(c.engine, 1, few, Damage()) for few in ([], [5], [7, 99_999])])
     assert alike(both, lambda c: fetching.by_id(c.engine, 2, ["m1"], Damage())) == {}
 
 
@@ -323,14 +323,14 @@ def test_reading_goes_on_after_the_server_ended_its_connections(
     insert(both, memory_row(1))
     engine = both[POSTGRESQL]
     for _ in range(3):
-        assert fetching.texts_by_num(engine, 1, [1]) == {1: "Sam moved to Berlin"}
+        assert fetching.by_num(engine, 1, [1], Damage())[1].text == "Sam moved to Berlin"
         postgres.cut(postgres_url)
 
 
 def test_reading_leaves_no_transaction_open(both: Both) -> None:
     insert(both, memory_row(1))
     engine = both[POSTGRESQL]
-    fetching.texts_by_num(engine, 1, [1])
+    fetching.by_num(engine, 1, [1], Damage())
     with create_engine(engine.url).connect() as connection:
         query = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         assert set(connection.exec_driver_sql(query).scalars()) == {"idle"}
