@@ -58,46 +58,48 @@ def feedback(match: Match) -> Values | None:
     base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[me])
     givers = np.argsort(-base, kind="stable")[:FEEDBACK]
     share = np.exp(base[givers] - base[givers[0]]).tolist()
-    text, stem, tf = _occurrences(match)
-    begins, ends = text.searchsorted(givers).tolist(), text.searchsorted(givers, side="right").tolist()
-    # Only words of those that give feedback count.
-    said = distinct(np.concatenate([stem[begin:end] for begin, end in zip(begins, ends, strict=True)]))
+    said, text, term, tf = _occurrences(match, givers)
     if not len(said):
         return np.zeros(size, dtype=np.float32)
+    begins, ends = text.searchsorted(givers).tolist(), text.searchsorted(givers, side="right").tolist()
     k = length_term(match.lengths[me], PIVOT)
     rare = _rarities(match, said)
     total, given = np.zeros(size), np.full(size, sum(share))
     # In float64: stems are numbered as they come, from whatever scope, and the order of a sum must not be seen.
     worth_of = np.zeros(len(said))
     for giver, weight, begin, end in zip(givers.tolist(), share, begins, ends, strict=True):
-        term = said.searchsorted(stem[begin:end])
-        own = (saturated(tf[begin:end], k[giver]) * rare[term]).astype(np.float64)
+        of_giver = term[begin:end]
+        own = (saturated(tf[begin:end], k[giver]) * rare[of_giver]).astype(np.float64)
         heavy = own
         if len(own) > FEEDBACK_WORDS:
             heavy = np.where(own < np.partition(own, -FEEDBACK_WORDS)[-FEEDBACK_WORDS], 0, own)
         heavy = heavy * (weight / max(math.sqrt(float((heavy * heavy).sum())), 1e-9))
-        worth_of[term] += heavy
+        worth_of[of_giver] += heavy
         total[giver] -= float((own * heavy).sum())  # none to itself
         given[giver] -= weight
-    term = np.minimum(said.searchsorted(stem), len(said) - 1)
-    shared = (said[term] == stem).nonzero()[0]
-    text, term = text[shared], term[shared]
-    worth = (saturated(tf[shared], k[text]) * rare[term]).astype(np.float64) * worth_of[term]
+    worth = (saturated(tf, k[text]) * rare[term]).astype(np.float64) * worth_of[term]
     total += np.bincount(text, weights=worth, minlength=size)
     mean: Values = (np.maximum(total, 0) / np.maximum(given, 1e-9)).astype(np.float32)
     return mean
 
 
-def _occurrences(match: Match) -> tuple[Rows, Rows, Values]:
-    """Return candidate, stem, and the stem's count in it; rising by the first two."""
-    stems = match.columns.lexicon.stems[match.tokens[match.mine]].astype(np.int64)
-    keys = np.sort((match.mine_of << STEM_BITS) | stems)
+def _occurrences(match: Match, givers: Rows) -> tuple[Rows, Rows, Rows, Values]:
+    """Return the stems that `givers` hold; candidate, place of the stem, and the stem's count in it, rising by both."""
+    stems = match.columns.lexicon.stems.take(match.tokens[match.mine])
+    gives = np.zeros(len(match.rows), dtype=np.bool_)
+    gives[givers] = True
+    place = np.full(int(stems.max(initial=-1)) + 1, -1, dtype=np.int64)
+    said = distinct(stems[gives.take(match.mine_of)].astype(np.int64))
+    place[said] = np.arange(len(said))
+    terms = place.take(stems)
+    held = (terms >= 0).nonzero()[0]
+    keys = np.sort((match.mine_of.take(held) << STEM_BITS) | terms.take(held))
     first = heads(keys)
     counts = np.empty(len(first), dtype=np.float32)
     counts[:-1] = first[1:] - first[:-1]
     counts[-1:] = len(keys) - first[-1:]
     keys = keys[first]
-    return keys >> STEM_BITS, keys & ((1 << STEM_BITS) - 1), counts
+    return said, keys >> STEM_BITS, keys & ((1 << STEM_BITS) - 1), counts
 
 
 def _rarities(match: Match, stems: Rows) -> Values:
