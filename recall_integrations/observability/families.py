@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections import OrderedDict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import resources
 from typing import Any
 
 import yaml
+from cachetools import FIFOCache
 
 from recall_integrations.types.query import PLANS
 
@@ -86,26 +86,22 @@ class ByPlan:
     """Mean nDCG by plan, from judgements in many scopes: each is weighted by its judged recalls. Threads share it."""
 
     def __init__(self, most: int = SCOPES_MAX) -> None:
-        self._most = most
-        self._known: OrderedDict[object, Mapping[str, tuple[float, int]]] = OrderedDict()
-        self._sums: dict[str, list[float]] = {}
+        self._known: FIFOCache[object, Mapping[str, tuple[float, int]]] = FIFOCache(most)
         self._lock = threading.Lock()
 
-    def put(self, scope: object, figures: Mapping[str, tuple[float, int]]) -> dict[str, float]:
-        """Set the figures of a scope; return the means of the plans that this may have moved."""
+    def put(self, scope: object, figures: Mapping[str, tuple[float, int]]) -> None:
+        """Set the figures of a scope."""
         with self._lock:
-            touched = set(figures)
-            gone = [self._known.pop(scope, {})]
+            self._known.pop(scope, None)
             self._known[scope] = dict(figures)
-            if len(self._known) > self._most:
-                gone.append(self._known.popitem(last=False)[1])
-            for sign, all_of in ((-1, gone), (1, [figures])):
-                for one in all_of:
-                    touched |= set(one)
-                    for plan, (value, count) in one.items():
-                        own = self._sums.setdefault(plan, [0.0, 0])
-                        own[0], own[1] = own[0] + sign * value * count, own[1] + sign * count
-            return {p: min(max(self._sums[p][0] / self._sums[p][1], 0.0), 1.0) for p in touched if self._sums[p][1]}
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each plan."""
+        with self._lock:
+            found = [item for figures in self._known.values() for item in figures.items()]
+        judged = {plan: sum(count for name, (_, count) in found if name == plan) for plan in PLANS}
+        gained = {plan: sum(value * count for name, (value, count) in found if name == plan) for plan in PLANS}
+        return {plan: gained[plan] / count for plan, count in judged.items() if count}
 
 
 class Means:

@@ -26,7 +26,6 @@ from recall_integrations.observability import families
 from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.observing import Feedback, Look, RecallEvent, RecallObserver
-from recall_integrations.types.query import PLANS
 
 
 class Window:
@@ -183,13 +182,10 @@ class Metrics(RecallObserver):
             self._of["feedback"].of(kind).inc()
 
     def learned(self, step: Any) -> None:
-        """Count a step of learning, and show the nDCG by plan of the judgements."""
+        """Count a step of learning, and note the nDCG by plan of the judgements."""
         self._of["learning"].of(step.step).inc()
-        if step.scope is None:  # of all scopes together: they have told their own
-            return
-        for plan, value in self._by_plan.put(step.scope, step.ndcg_by_plan).items():
-            if plan in PLANS:
-                self._of["ndcg"].of(plan).set(value)
+        if step.scope is not None:  # else of all scopes together: they have told their own
+            self._by_plan.put(step.scope, step.ndcg_by_plan)
 
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """Count the recall as a whole."""
@@ -267,6 +263,7 @@ class Metrics(RecallObserver):
             yield families.filled(core, "cache_rate", [((), hits / lookups)])
         yield families.filled(core, "overlap", [((r,), mean) for r, mean in self._overlap.means()])
         yield families.filled(core, "coverage", [((), mean) for _, mean in self._coverage.means()])
+        yield families.filled(core, "ndcg", [((plan,), mean) for plan, mean in self._by_plan.means().items()])
         for what, values in self._sizes(optimizers).items():
             yield families.filled(core, what, values)
 

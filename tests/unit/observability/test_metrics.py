@@ -360,8 +360,8 @@ def test_ndcg_by_plan_is_that_of_all_judged_recalls_whatever_was_learned_how_oft
 def test_figures_of_scopes_are_bounded() -> None:
     by_plan = ByPlan(most=2)
     for i, value in enumerate((0.1, 0.5, 0.7)):
-        means = by_plan.put(i, {"precise": (value, 5)})
-    assert means["precise"] == pytest.approx(0.6)
+        by_plan.put(i, {"precise": (value, 5)})
+    assert by_plan.means()["precise"] == pytest.approx(0.6)
 
 
 @pytest.mark.parametrize(("version", "by"), [("rules", "rules"), ("v3", "own")])
