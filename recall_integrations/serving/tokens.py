@@ -19,6 +19,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import unquote
 
 from filelock import FileLock, Timeout
 from pydantic import (
@@ -32,7 +33,7 @@ from pydantic import (
     ValidationError,
 )
 
-from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
+from recall_integrations.adapters.scopes import EMPTY, SYNTAX, parse_scope, scope_text
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
 from recall_integrations.privacy.door import MODES, check_mode
 from recall_integrations.serving.problems import Refused
@@ -44,17 +45,14 @@ RIGHTS = ("read", "write", "admin")
 MODE = 0o600
 LOCK_S = 10.0  # a change waits for another one
 ANY = "*"
-PARTS = ("user_id", "agent_id", "namespace")  # of a scope
 
 
 @dataclass(frozen=True)
 class Grant:
-    """Scopes that a token reaches."""
+    """Scopes that a token reaches: one, or all whose text (`scope_text`) begins so."""
 
-    scope: Scope  # one of them; with `prefix`, the parts in which they agree
-    # the part that need only begin as written (`user_id`, `agent_id`, `namespace`); the parts after it may be
-    # anything. Empty = exactly this scope
-    prefix: str = ""
+    scope: Scope | None
+    begin: str = ""
 
     @classmethod
     def of(cls, text: str) -> Grant:
@@ -65,32 +63,23 @@ class Grant:
             )
         if not text.endswith(ANY):
             return cls(parse_scope(text))
-        parts = text[:-1].split("/")
-        if len(parts) > 3:
-            raise InvalidScope(f"The scope {text!r} has {len(parts)} parts. Write {SYNTAX} A '*' at the end: any.")
-        return cls(parse_scope(text[:-1]), PARTS[len(parts) - 1])
+        *whole, last = text[:-1].split("/")
+        if len(whole) > 2 or unquote(last) == EMPTY:  # which stands for an empty part, and begins none
+            raise InvalidScope(f"{text!r} is no pattern of scopes. Write {SYNTAX} A '*' at the end: any.")
+        parts = scope_text(parse_scope("/".join(whole))).split("/")[: len(whole)]
+        return cls(None, "/".join([*parts, unquote(last).replace("%", "%25").replace("/", "%2F")]))
 
     def __str__(self) -> str:
-        written = scope_text(self.scope).replace(ANY, "%2A")  # one that belongs to a name is not one that means any
-        if not self.prefix:
-            return written
-        place = PARTS.index(self.prefix)
-        parts = written.split("/")[: place + 1]
-        return "/".join((*parts[:-1], "" if parts[-1] == "-" else parts[-1])) + ANY
+        written = self.begin if self.scope is None else scope_text(self.scope)
+        written = written.replace(ANY, "%2A")  # one that belongs to a name is not one that means any
+        return written if self.scope is not None else written + ANY
 
     def holds(self, scope: Scope) -> bool:
-        if not self.prefix:
-            return scope == self.scope
-        *whole, last = PARTS[: PARTS.index(self.prefix) + 1]
-        same = all(getattr(scope, name) == getattr(self.scope, name) for name in whole)
-        return same and bool(getattr(scope, last).startswith(getattr(self.scope, last)))
+        return scope == self.scope if self.scope is not None else scope_text(scope).startswith(self.begin)
 
     def covers(self, user_id: str) -> bool:
         """Say whether the grant reaches every scope of a user."""
-        own = self.scope
-        if self.prefix == "user_id":
-            return user_id.startswith(own.user_id)
-        return self.prefix == "agent_id" and own.user_id == user_id and not own.agent_id
+        return self.scope is None and scope_text(Scope(user_id)).startswith(self.begin, 0, -len("-/-"))
 
 
 _Read = BeforeValidator(lambda given: Grant.of(given) if isinstance(given, str) else given)
@@ -284,7 +273,7 @@ class Caller:
     def with_token(cls, token: Token, privacy: str) -> Caller:
         return cls(
             name=token.id,
-            scope=next((grant.scope for grant in token.grants if not grant.prefix), None),
+            scope=next((grant.scope for grant in token.grants if grant.scope is not None), None),
             grants=token.grants,
             rights=token.rights,
             privacy=max(privacy, token.privacy, key=MODES.index),  # the stricter one

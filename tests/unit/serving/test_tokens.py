@@ -182,7 +182,7 @@ def test_what_cannot_be_written_leaves_nothing_behind(tokens: Tokens, monkeypatc
 
 
 def test_a_star_before_the_end_is_a_mistake() -> None:
-    for text in ("*/agent", "u*1", "u1/*/n", "**"):
+    for text in ("*/agent", "u*1", "u1/*/n", "**", "u1/-*", "a/b/c/*"):
         with pytest.raises(InvalidScope, match="at the end"):
             Grant.of(text)
 
