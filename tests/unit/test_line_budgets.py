@@ -14,39 +14,40 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 3_150,
-    "arms": 1_770,
-    "config": 2_060,
-    "console": 3_340,
+    "adapters": 3_250,
+    "arms": 1_530,
+    "config": 2_120,
+    "console": 3_360,
+    "conversations": 570,
     "counterfactual": 480,
-    "database": 2_600,
+    "database": 2_590,
     "delivery": 1_790,
     "embeddings": 670,
     "evaluation": 1_350,
-    "facts": 2_870,
-    "frameworks": 2_020,
-    "indexes": 5_940,
+    "facts": 2_740,
+    "frameworks": 2_290,
+    "indexes": 5_990,
     "judging": 520,
     "languages": 480,
-    "learning": 1_420,
-    "observability": 940,
+    "learning": 1_430,
+    "observability": 950,
     "ontop": 830,
-    "planning": 420,
+    "planning": 430,
     "privacy": 2_450,
-    "query": 9_720,
+    "query": 9_170,
     "ranking": 4_490,
-    "recall": 3_630,
+    "recall": 3_690,
     "reranking": 600,
-    "resilience": 1_400,
-    "rewriting": 540,
-    "serving": 4_170,
-    "store": 12_340,
-    "text": 1_260,
-    "types": 2_710,
-    TOP: 2_400,
+    "resilience": 1_490,
+    "rewriting": 560,
+    "serving": 4_150,
+    "store": 12_600,
+    "text": 1_270,
+    "types": 2_830,
+    TOP: 2_620,
 }
-LINES = 78_300  # of all rooms together: less than their sum, so that not all grow at once
-FILES = 369
+LINES = 79_190  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 380
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
 

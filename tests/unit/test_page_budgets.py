@@ -11,13 +11,13 @@ _WORD = re.compile(r"\S*\w\S*")
 # Page → most words outside of its code. A page that is not named has at most `USUAL`.
 BUDGET = {
     "README.md": 1_150,
-    "agents.md": 850,
+    "agents.md": 1_010,
     "architecture.md": 1_050,
     "benchmarks.md": 6_850,
-    "chroma-server.md": 700,
+    "chroma-server.md": 870,
     "client.md": 700,
     "command-line.md": 700,
-    "decisions.md": 1_400,
+    "decisions.md": 1_520,
     "doctor.md": 700,
     "facts.md": 1_450,
     "failures.md": 1_450,
@@ -35,14 +35,15 @@ BUDGET = {
     "privacy.md": 2_050,
     "query.md": 1_250,
     "ranking.md": 1_700,
-    "reliability.md": 2_100,
+    "reliability.md": 2_200,
     "rewriting.md": 850,
     "scale.md": 1_300,
     "serving.md": 1_550,
+    "sources.md": 2_900,
     "tutorial.md": 800,
 }
 USUAL = 600  # a how-to
-TOTAL = 48_500
+TOTAL = 53_000  # of them 2,900 for the line-by-line table of the sources
 MADE_FROM_CODE = "reference/"
 # A turn → what to write in its place.
 TURNS = {
