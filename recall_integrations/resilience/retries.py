@@ -14,8 +14,9 @@ reaches beyond the time that the caller has.
 from __future__ import annotations
 
 import math
+import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_exponential
@@ -23,19 +24,32 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_e
 from recall_integrations.resilience.failures import of_the_input, status_of
 
 TRIES = 2  # of a call that a recall or a write waits for
+CAUSES_MAX = 8  # of an error that are looked at
 PAUSE_S, PAUSE_MAX_S = 0.05, 1.0  # the longest before the second try, and before any
 _AGAIN = frozenset((408, 409, 425, 429))  # status codes of HTTP that pass, beside those from 500 on
-# What code raises that would do the same again.
-_OF_CODE = (ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, TypeError, ValueError)
+_LOST = frozenset(("TransportError", "ClientConnectionError"))  # bases of httpx and aiohttp, for lost connections
 
 
 def may_pass(error: BaseException) -> bool:
-    """Say whether the same call to a component may work in a moment."""
-    cause = error if error.__cause__ is None else error.__cause__
+    """Say whether the same call to a component may work in a moment: a status says so, or a connection was lost."""
     if not isinstance(error, Exception) or of_the_input(error):
         return False
     status = status_of(error)
-    return not isinstance(cause, _OF_CODE) if status is None else status in _AGAIN or status >= 500
+    return any(map(_is_lost, _causes(error))) if status is None else status in _AGAIN or status >= 500
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error, and those that led to it."""
+    for _ in range(CAUSES_MAX):
+        if error is None:
+            return
+        yield error
+        error = error.__cause__ or error.__context__
+
+
+def _is_lost(error: BaseException) -> bool:
+    named = (kind.__name__ for kind in type(error).__mro__)
+    return isinstance(error, ConnectionError | TimeoutError | socket.gaierror) or not _LOST.isdisjoint(named)
 
 
 def policy(

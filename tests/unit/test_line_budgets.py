@@ -38,7 +38,7 @@ BUDGET = {
     "ranking": 4_490,
     "recall": 3_690,
     "reranking": 600,
-    "resilience": 1_490,
+    "resilience": 1_500,
     "rewriting": 560,
     "serving": 4_150,
     "store": 12_600,
@@ -46,7 +46,7 @@ BUDGET = {
     "types": 2_830,
     TOP: 2_620,
 }
-LINES = 79_190  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 79_210  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 380
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

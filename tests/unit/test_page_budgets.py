@@ -35,7 +35,7 @@ BUDGET = {
     "privacy.md": 2_050,
     "query.md": 1_250,
     "ranking.md": 1_700,
-    "reliability.md": 2_200,
+    "reliability.md": 2_220,
     "rewriting.md": 850,
     "scale.md": 1_300,
     "serving.md": 1_550,
@@ -43,7 +43,7 @@ BUDGET = {
     "tutorial.md": 800,
 }
 USUAL = 600  # a how-to
-TOTAL = 53_000  # of them 2,900 for the line-by-line table of the sources
+TOTAL = 53_050  # of them 2,900 for the line-by-line table of the sources
 MADE_FROM_CODE = "reference/"
 # A turn → what to write in its place.
 TURNS = {

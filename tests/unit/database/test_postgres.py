@@ -134,7 +134,7 @@ except ImportError as e:
     done = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120, cwd=ROOT
     )
-    assert done.stdout.startswith("MissingExtra") and "recall-integrations[postgres]" in done.stdout
+    assert done.stdout.startswith("MissingExtra") and "[postgres]" in done.stdout
     assert "postgres" in tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 

@@ -267,7 +267,7 @@ def test_each_has_a_registry_of_its_own_or_says_what_is_wrong() -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "prometheus_client", None)
-    with pytest.raises(errors.MissingExtra, match=re.escape("recall-integrations[metrics]")):
+    with pytest.raises(errors.MissingExtra, match=re.escape("[metrics]")):
         Metrics()
 
 

@@ -305,7 +305,7 @@ def test_without_a_provider_nothing_is_made(store: MemoryStore) -> None:
 
 def test_without_the_package_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.trace", None)
-    with pytest.raises(errors.MissingExtra, match=re.escape("recall-integrations[tracing]")):
+    with pytest.raises(errors.MissingExtra, match=re.escape("[tracing]")):
         Tracing()
 
 

@@ -45,7 +45,7 @@ class Flaky:
     ("error", "again"),
     [
         (ConnectionError("reset"), True),
-        (RuntimeError("busy"), True),
+        (RuntimeError("busy"), False),
         (Replied(429), True),
         (Replied(503), True),
         (Replied(400), False),
