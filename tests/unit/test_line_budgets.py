@@ -38,7 +38,7 @@ BUDGET = {
     "ranking": 4_490,
     "recall": 3_690,
     "reranking": 600,
-    "resilience": 1_500,
+    "resilience": 1_510,
     "rewriting": 560,
     "serving": 4_150,
     "store": 12_600,
