@@ -107,11 +107,13 @@ class Conversations:
         every = [(nums[one], found[nums[one]]) for one in ids if nums.get(one) in found]
         fresh = [place for place, (num, _) in enumerate(every) if again or num > last]
         memories = [memory for _, memory in every]
+        read = [i for i, memory in enumerate(memories) if memory.role not in (Role.SYSTEM, Role.TOOL)]
+        before = [memories[i] for i in read if fresh and i < fresh[0]]
         return Told(
             scope=where,
             result=Conversation(thread=thread, turns=tuple(ids), skipped=tuple(ids.skipped)),
-            turns=tuple(memories[i] for i in fresh if memories[i].role not in (Role.SYSTEM, Role.TOOL)),
-            before=tuple(memories[max(fresh[0] - BEFORE, 0) : fresh[0]]) if fresh else (),
+            turns=tuple(memories[i] for i in sorted({*fresh} & {*read})),
+            before=tuple(before[-BEFORE:]),
             door=door,
             deadline=deadline,
         )

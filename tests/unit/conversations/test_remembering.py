@@ -318,10 +318,14 @@ def test_only_new_turns_of_people_are_read(real: MemoryStore) -> None:
     second = optimizer.remember_conversation([*chat, said("I bake bread")], thread="t")
     assert [one["text"] for one in llm.shown("turn")] == ["I bake bread"]
     assert '"text": "Nice"' in llm.prompts[-1]  # to understand the turn
+    assert "be brief" not in llm.prompts[-1] and "all rules" not in llm.prompts[-1]
     assert len(second.turns) == 5 and real.count() == 5
     assert optimizer.remember_conversation([*chat, said("I bake bread")], thread="t").usage == {}
     with pytest.raises(InvalidMemory):
         optimizer.remember_conversation([said("a"), 7], thread="u")
+    for remember in (optimizer.remember_conversation, optimizer.remember_in_background):
+        with pytest.raises(InvalidArgument, match=r"Unknown argument user_id\. Did you mean scope=Scope"):
+            remember([said("I paint")], user_id="u1")
     with pytest.raises(InvalidArgument, match="llm="):
         QueryOptimizer(real).remember_conversation([said("I paint")], thread="v")
     assert real.count() == 5
