@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refusing_unknown
+from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refuse_unknown, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 CLOSE_S = 10.0  # that `close` waits for the conversation that is being read
+REMEMBERING = ("scope", "thread", "privacy", "time_budget_ms", "again")
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 
 
@@ -330,6 +331,7 @@ class QueryOptimizer:
 
     # -- conversations -----------------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def remember_conversation(
         self,
         turns: Iterable[Memory | str | Message],
@@ -374,6 +376,7 @@ class QueryOptimizer:
         same options. While 100 conversations wait, a further one is stored and not read, and its result says so.
         `flush` waits for all of them.
         """
+        refuse_unknown("QueryOptimizer.remember_in_background", options, REMEMBERING)
         return self._remembering().later(turns, **options)
 
     def _remembering(self) -> Conversations:
