@@ -62,7 +62,6 @@ class MemoryContext:
         self._asked: dict[str, Any] = {"privacy": privacy, "score_min": score_min_of(self._optimizer, score_min)}
         checked = self._optimizer.checked_request("?", k=k, mode=privacy, score_min=score_min, tokens_max=tokens_max)
         self._tokens_max, self._k = checked.tokens_max or TOKENS_MAX, checked.k
-        self._door = Door(privacy, self._optimizer.config.privacy.compiled)
 
     def block(self, query: str, *, seen: Collection[str] = (), now: datetime | None = None) -> str:
         """Return the block for a question; empty where nothing answers it.
@@ -75,14 +74,14 @@ class MemoryContext:
         Raises:
             RecallError: as `QueryOptimizer.recall`.
         """
-        if not query.strip():
+        if isinstance(query, str) and not query.strip():
             return ""
         asked = self._arguments(seen, now)
         return self._written(self._optimizer.recall(query, **asked), seen, asked)
 
     async def ablock(self, query: str, *, seen: Collection[str] = (), now: datetime | None = None) -> str:
         """Return the block as `block` does, without blocking the event loop."""
-        if not query.strip():
+        if isinstance(query, str) and not query.strip():
             return ""
         asked = self._arguments(seen, now)
         return await asyncio.to_thread(self._written, await self._optimizer.arecall(query, **asked), seen, asked)
@@ -93,7 +92,8 @@ class MemoryContext:
     def _written(self, result: RecallResult, seen: Collection[str], asked: dict[str, Any]) -> str:
         if (error := not_searched(result)) is not None:  # the model shall not take it for "nothing is known"
             return str(error).replace("\n", " ")
-        hits = _not_replaced(hit for hit in result.hits if hit.memory.text and hit.memory.text not in seen)[: self._k]
+        current = _not_replaced(result.hits)
+        hits = [hit for hit in current if hit.memory.text and hit.memory.text not in seen][: self._k]
         # Nobody asked for memories here. Of 149 questions and 16 turns of small talk to small stores, .1 alone answers
         # 119 and 3; with this rule it is 108 and 1, and with .2 instead of it 101 and 1.
         if not hits or (result.query.conversational and hits[0].score < SURE):
@@ -120,7 +120,9 @@ class MemoryContext:
         facts = self._optimizer.store.facts(asked["scope"], subject="me", as_of=asked["now"])
         slots = [list(some) for _, some in groupby(facts, lambda fact: fact.slot)]
         slots.sort(key=lambda some: max(fact.told_at for fact in some), reverse=True)
-        lines = self._door.said_each([_fact(some, zone) for some in slots])
+        # A door of its own: what it has hidden elsewhere shows in the numbers of its placeholders.
+        door = Door(self._asked["privacy"], self._optimizer.config.privacy.compiled)
+        lines = door.said_each([_fact(some, zone) for some in slots])
         return [(line, tuple(i for f in some for i in f.said_by)) for line, some in zip(lines, slots, strict=True)]
 
 
@@ -148,7 +150,7 @@ def _line(hit: Hit, zone: tzinfo, text: str | None = None) -> str:
 
 
 def _flat(text: str) -> str:
-    return text.replace("\n", "\n  ")
+    return "\n  ".join(text.splitlines())
 
 
 def _cost(*lines: str) -> int:
