@@ -108,6 +108,7 @@ class QueryOptimizer:
         self._changing = threading.Lock()
         self._feedback: Judging | None = None
         self._conversations: Conversations | None = None
+        self._plain: QueryOptimizer | None = None
         self._callers = Bulkhead("async", CALLERS_MAX)
         self._open = True
         for observer in observers:
@@ -390,10 +391,17 @@ class QueryOptimizer:
                     self.store,
                     sources.llm,
                     sources.guards,
-                    recall=lambda: self.varied(config=self.config, outside=False).recall,
+                    recall=lambda: self._plainly().recall,
                     patterns=lambda scope: self.config_of(scope).privacy.compiled,
                 )
             return self._conversations
+
+    def _plainly(self) -> QueryOptimizer:
+        """Return the optimizer that finds old memories: one for all, which keeps its threads and breakers."""
+        plain, config = self._plain, self.config
+        if plain is None or plain.config is not config:
+            plain = self._plain = self.varied(config=config, outside=False)
+        return plain
 
     def learn(
         self,

@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -329,6 +330,21 @@ def test_only_new_turns_of_people_are_read(real: MemoryStore) -> None:
     with pytest.raises(InvalidArgument, match="llm="):
         QueryOptimizer(real).remember_conversation([said("I paint")], thread="v")
     assert real.count() == 5
+
+
+def test_old_memories_are_found_by_the_same_threads_for_all_conversations(
+    tmp_path: Path,
+) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, len(text) % 7] for text in texts]
+
+    with MemoryStore.open(tmp_path / "m", embedding=embed) as store:
+        optimizer = asking(store, Llm(*["[]"] * 6))
+        optimizer.remember_conversation([said("I play chess")], thread="first")
+        before = threading.active_count()
+        for n in range(5):
+            optimizer.remember_conversation([said(f"I have {n} bikes")], thread=str(n))
+        assert threading.active_count() <= before + 2
 
 
 @each_row(("privacy", "sees"), [("allow", "+49 170 1234567"), ("redact", "[phone-1]"), ("block", None)])
