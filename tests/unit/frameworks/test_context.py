@@ -107,8 +107,8 @@ def test_placeholders_of_a_scope_tell_nothing_of_another_or_of_what_was_hidden_b
     context = MemoryContext(store, scope=lambda: Scope(user_id=user[0]), privacy="redact")
     blocks = []
     for user[0] in ("u1", "u2"):
-        told = [Memory(f"My e-mail is {user[0]}@example.org", event_at=on(5)), Memory("I am vegetarian", event_at=on(6))]
-        store.remember_many(told, scope=Scope(user_id=user[0]))
+        mail = Memory(f"My e-mail is {user[0]}@example.org", event_at=on(5))
+        store.remember_many([mail, Memory("I am vegetarian", event_at=on(6))], scope=Scope(user_id=user[0]))
         blocks.append(context.block(COOK, now=NOW))
     assert "- email: [email-1]" in blocks[0] and blocks[0] == blocks[1]
 
