@@ -102,6 +102,15 @@ def test_what_was_superseded_stays_out_where_the_prompt_has_what_superseded_it(s
     assert "Berlin" not in block
 
 
+@each_row(("query", "said"), [("where do I live?", [False, False]), ("where did I live before?", [True, True])])
+def test_of_what_changed_twice_a_block_tells_what_holds_or_all_that_was(
+    store: MemoryStore, query: str, said: list[bool]
+) -> None:
+    store.remember(Memory("I live in Oslo now", event_at=on(8)))
+    block = MemoryContext(store).block(query, now=NOW)
+    assert [f"{city} (no longer so" in block for city in ("Berlin", "Lisbon")] == said and "Oslo" in block
+
+
 def test_placeholders_of_a_scope_tell_nothing_of_another_or_of_what_was_hidden_before(store: MemoryStore) -> None:
     user = ["u1"]
     context = MemoryContext(store, scope=lambda: Scope(user_id=user[0]), privacy="redact")
