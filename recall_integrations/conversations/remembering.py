@@ -159,7 +159,7 @@ class Conversations:
         recall, now = self._recall(), max(one.at for one in batch)
         best: dict[str, tuple[float, Memory]] = {}
         for turn in batch:
-            if turn.memory.role is Role.ASSISTANT:
+            if turn.memory.role is Role.ASSISTANT or given.deadline.over:
                 continue
             for filters in ({CONVERSATION: {"$exists": True}}, None):
                 for hit in recall(turn.memory.text, scope=given.scope, k=2 * EACH, filters=filters, now=now).hits:

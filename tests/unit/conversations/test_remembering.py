@@ -335,7 +335,10 @@ def test_only_new_turns_of_people_are_read(real: MemoryStore) -> None:
 def test_old_memories_are_found_by_the_same_threads_for_all_conversations(
     tmp_path: Path,
 ) -> None:
+    asked = list[list[str]]()
+
     def embed(texts: list[str]) -> list[list[float]]:
+        asked.append(texts)
         return [[1.0, len(text) % 7] for text in texts]
 
     with MemoryStore.open(tmp_path / "m", embedding=embed) as store:
@@ -345,6 +348,9 @@ def test_old_memories_are_found_by_the_same_threads_for_all_conversations(
         for n in range(5):
             optimizer.remember_conversation([said(f"I have {n} bikes")], thread=str(n))
         assert threading.active_count() <= before + 2
+        asked.clear()
+        late = optimizer.remember_conversation([said("I sail"), said("I row")], thread="late", time_budget_ms=0)
+        assert late.unread == late.turns and [len(texts) for texts in asked] == [2]  # looks for no old ones any more
 
 
 @each_row(("privacy", "sees"), [("allow", "+49 170 1234567"), ("redact", "[phone-1]"), ("block", None)])
