@@ -332,6 +332,15 @@ def test_only_new_turns_of_people_are_read(real: MemoryStore) -> None:
     assert real.count() == 5
 
 
+def test_a_turn_without_a_role_is_no_old_memory_and_a_lost_connection_is_tried_again(real: MemoryStore) -> None:
+    real.remember_many(["I like green tea"], thread="before")
+    real.remember(Memory("I like green tea in winter", thread="notes", type="preference"))
+    llm = Llm(ConnectionError("reset"), [claim("I like green tea")])
+    result = asking(real, llm).remember_conversation(["I like green tea"], thread="now")
+    assert [one["text"] for one in llm.shown("old")] == ["I like green tea in winter"]
+    assert decisions(result) == ["new"] and not result.degraded and len(llm.prompts) == 2
+
+
 def test_old_memories_are_found_by_the_same_threads_for_all_conversations(
     tmp_path: Path,
 ) -> None:
