@@ -19,7 +19,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations.collector import paused
-from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refusing_unknown
+from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refuse_unknown, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 CLOSE_S = 10.0  # that `close` waits for the conversation that is being read
+REMEMBERING = ("scope", "thread", "privacy", "time_budget_ms", "again")
 BUSY_SECONDS = 0.002  # how soon the next looks whether one of them has ended
 
 
@@ -107,6 +108,7 @@ class QueryOptimizer:
         self._changing = threading.Lock()
         self._feedback: Judging | None = None
         self._conversations: Conversations | None = None
+        self._plain: QueryOptimizer | None = None
         self._callers = Bulkhead("async", CALLERS_MAX)
         self._open = True
         for observer in observers:
@@ -330,6 +332,7 @@ class QueryOptimizer:
 
     # -- conversations -----------------------------------------------------------------------------------------------
 
+    @refusing_unknown
     def remember_conversation(
         self,
         turns: Iterable[Memory | str | Message],
@@ -374,6 +377,7 @@ class QueryOptimizer:
         same options. While 100 conversations wait, a further one is stored and not read, and its result says so.
         `flush` waits for all of them.
         """
+        refuse_unknown("QueryOptimizer.remember_in_background", options, REMEMBERING)
         return self._remembering().later(turns, **options)
 
     def _remembering(self) -> Conversations:
@@ -387,10 +391,17 @@ class QueryOptimizer:
                     self.store,
                     sources.llm,
                     sources.guards,
-                    recall=lambda: self.varied(config=self.config, outside=False).recall,
+                    recall=lambda: self._plainly().recall,
                     patterns=lambda scope: self.config_of(scope).privacy.compiled,
                 )
             return self._conversations
+
+    def _plainly(self) -> QueryOptimizer:
+        """Return the optimizer that finds old memories: one for all, which keeps its threads and breakers."""
+        plain, config = self._plain, self.config
+        if plain is None or plain.config is not config:
+            plain = self._plain = self.varied(config=config, outside=False)
+        return plain
 
     def learn(
         self,

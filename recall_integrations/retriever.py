@@ -15,7 +15,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import math
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime, timezone, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
@@ -88,6 +90,20 @@ QUERY = "{query}"
 logger = logging.getLogger(__name__)
 
 
+# Methods that a call is in, each with what copies of its retriever share.
+_UNDER_WAY: ContextVar[frozenset[tuple[int, str]]] = ContextVar("under_way", default=frozenset())
+
+
+@contextmanager
+def _begun(retriever: Any, method: str) -> Iterator[None]:
+    """Note that a method of a retriever is under way, so that an override that calls us is not called again."""
+    before = _UNDER_WAY.set(_UNDER_WAY.get() | {(id(retriever._runs), method)})
+    try:
+        yield
+    finally:
+        _UNDER_WAY.reset(before)
+
+
 def _with_run(config: RunnableConfig | None, given: dict[str, Any]) -> dict[str, Any]:
     run_id = None if config is None else config.get("run_id")
     return given if run_id is None else {"run_id": run_id, **given}
@@ -102,18 +118,23 @@ class _WithRun(LangChainRetriever):
     """
 
     def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        return super().invoke(input, config, **_with_run(config, given))
+        with _begun(self, OF_LANGCHAIN[0]):
+            return super().invoke(input, config, **_with_run(config, given))
 
     async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        return await super().ainvoke(input, config, **_with_run(config, given))
+        with _begun(self, OF_LANGCHAIN[1]):
+            return await super().ainvoke(input, config, **_with_run(config, given))
 
     def retrieve(self: Any, str_or_query_bundle: QueryType, **given: Any) -> list[NodeWithScore]:
-        found: list[NodeWithScore] = cast(Any, super(_WithRun, self._with(given))).retrieve(str_or_query_bundle)
+        asked = cast(Any, super(_WithRun, self._with(given)))
+        with _begun(self, OF_LLAMAINDEX[0]):
+            found: list[NodeWithScore] = asked.retrieve(str_or_query_bundle)
         return found
 
     async def aretrieve(self: Any, str_or_query_bundle: QueryType, **given: Any) -> list[NodeWithScore]:
-        asked = cast(Any, super(_WithRun, self._with(given))).aretrieve(str_or_query_bundle)
-        found: list[NodeWithScore] = await asked
+        asked = cast(Any, super(_WithRun, self._with(given)))
+        with _begun(self, OF_LLAMAINDEX[1]):
+            found: list[NodeWithScore] = await asked.aretrieve(str_or_query_bundle)
         return found
 
 
@@ -533,7 +554,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         return self.model_copy(update={**self._arguments(asked), **shown})
 
     def _heard(self, names: Sequence[str], *, instead: Sequence[str]) -> bool:
-        """Say whether a subclass overrides methods of these names, and none of the others, which call ours."""
+        """Say whether a subclass overrides methods of these names, which are not under way, and none of the others."""
+        if not _UNDER_WAY.get().isdisjoint((id(self._runs), name) for name in names):
+            return False
         theirs = [each for each in type(self).__mro__ if each not in OptimizedRecallRetriever.__mro__]
         first, second = (any(name in vars(each) for each in theirs for name in some) for some in (names, instead))
         return first and not second
@@ -634,7 +657,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         if self._heard(OF_LANGCHAIN[:1], instead=OF_LANGCHAIN[1:]):
             asked = {**given, "document_format": document_format, "highlights": highlights}
             asked = {name: value for name, value in asked.items() if name in given or value is not None}
-            return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **asked)
+            with _begun(self, OF_LANGCHAIN[0]):
+                return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **asked)
         if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
             found = await self.aretrieve(query, **given, document_format=text, highlights=highlights)
             return documents_of_nodes(found)
@@ -670,7 +694,8 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         if self._heard(OF_LLAMAINDEX[:1], instead=OF_LLAMAINDEX[1:]):
-            return await asyncio.to_thread(self._retrieve, query_bundle)
+            with _begun(self, OF_LLAMAINDEX[0]):
+                return await asyncio.to_thread(self._retrieve, query_bundle)
         with errors_told():
             embeds = bool(query_bundle.custom_embedding_strs)
             asked = await asyncio.to_thread(self._asked, query_bundle) if embeds else self._asked(query_bundle)

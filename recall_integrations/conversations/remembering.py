@@ -26,6 +26,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline, checked_ms
 from recall_integrations.resilience.failures import failures, serving
 from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
+from recall_integrations.resilience.retries import TRIES
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
 from recall_integrations.types.conversations import NEW, REPEAT, Conversation, Extracted
@@ -72,7 +73,7 @@ class Conversations:
                 "store.remember_many(turns, thread=...) stores the turns."
             )
         self._store, self._llm, self._recall, self._patterns = store, llm, recall, patterns
-        self._guard = guards.of(STAGE, who=llm.__name__, limit_ms=TIMEOUT_MS)
+        self._guard = guards.of(STAGE, who=llm.__name__, limit_ms=TIMEOUT_MS, attempts=TRIES)
         self._changed = threading.Condition()
         self._waiting: deque[tuple[Told, Future[Conversation]]] = deque()
         self._working: threading.Thread | None = None
@@ -107,11 +108,13 @@ class Conversations:
         every = [(nums[one], found[nums[one]]) for one in ids if nums.get(one) in found]
         fresh = [place for place, (num, _) in enumerate(every) if again or num > last]
         memories = [memory for _, memory in every]
+        read = [i for i, memory in enumerate(memories) if memory.role not in (Role.SYSTEM, Role.TOOL)]
+        before = [memories[i] for i in read if fresh and i < fresh[0]]
         return Told(
             scope=where,
             result=Conversation(thread=thread, turns=tuple(ids), skipped=tuple(ids.skipped)),
-            turns=tuple(memories[i] for i in fresh if memories[i].role not in (Role.SYSTEM, Role.TOOL)),
-            before=tuple(memories[max(fresh[0] - BEFORE, 0) : fresh[0]]) if fresh else (),
+            turns=tuple(memories[i] for i in sorted({*fresh} & {*read})),
+            before=tuple(before[-BEFORE:]),
             door=door,
             deadline=deadline,
         )
@@ -157,7 +160,7 @@ class Conversations:
         recall, now = self._recall(), max(one.at for one in batch)
         best: dict[str, tuple[float, Memory]] = {}
         for turn in batch:
-            if turn.memory.role is Role.ASSISTANT:
+            if turn.memory.role is Role.ASSISTANT or given.deadline.over:
                 continue
             for filters in ({CONVERSATION: {"$exists": True}}, None):
                 for hit in recall(turn.memory.text, scope=given.scope, k=2 * EACH, filters=filters, now=now).hits:
@@ -171,7 +174,8 @@ class Conversations:
     @staticmethod
     def _is_turn(memory: Memory, given: Told) -> bool:
         """Say whether a memory is a turn, of this conversation or another, or a part of a document."""
-        spoken = memory.role is not None and memory.thread is not None
+        of_no_type = memory.role is not None or memory.type is MemoryType.OBSERVATION
+        spoken = memory.thread is not None and of_no_type  # a text without a role is a turn, too
         return spoken or memory.thread == given.result.thread or memory.type is MemoryType.CHUNK
 
     def _replaced(self, hit: Hit, given: Told) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from datetime import datetime, tzinfo
 from functools import partial
 from itertools import groupby
@@ -14,6 +14,7 @@ from recall_integrations.delivery.searched import not_searched
 from recall_integrations.errors import refusing_unknown
 from recall_integrations.frameworks.given import SURE, WhichScope, optimizer_of, said, scope_now, score_min_of, zone_of
 from recall_integrations.privacy.door import Door
+from recall_integrations.query.occurrences import tense_of
 from recall_integrations.types import checked_scope, hit_like
 
 if TYPE_CHECKING:
@@ -29,9 +30,9 @@ KNOWN_SHARE = 1 / 3  # of the tokens, which facts of the user may take from what
 class MemoryContext:
     """Writes the block of a prompt that says what is remembered.
 
-    Facts of the user that hold come first, then memories that answer the question. A superseded memory says so; it is
-    left out if the one that superseded it stands above it. Where no memory answers, the block is empty, facts and all:
-    "hi, how are you" adds nothing.
+    Facts of the user that hold come first, then memories that answer the question. A superseded memory says so; unless
+    the question asks for the past, it is left out below a memory that holds. Where no memory answers, the block is
+    empty, facts and all: "hi, how are you" adds nothing.
 
     Args:
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
@@ -62,7 +63,6 @@ class MemoryContext:
         self._asked: dict[str, Any] = {"privacy": privacy, "score_min": score_min_of(self._optimizer, score_min)}
         checked = self._optimizer.checked_request("?", k=k, mode=privacy, score_min=score_min, tokens_max=tokens_max)
         self._tokens_max, self._k = checked.tokens_max or TOKENS_MAX, checked.k
-        self._door = Door(privacy, self._optimizer.config.privacy.compiled)
 
     def block(self, query: str, *, seen: Collection[str] = (), now: datetime | None = None) -> str:
         """Return the block for a question; empty where nothing answers it.
@@ -75,14 +75,14 @@ class MemoryContext:
         Raises:
             RecallError: as `QueryOptimizer.recall`.
         """
-        if not query.strip():
+        if isinstance(query, str) and not query.strip():
             return ""
         asked = self._arguments(seen, now)
         return self._written(self._optimizer.recall(query, **asked), seen, asked)
 
     async def ablock(self, query: str, *, seen: Collection[str] = (), now: datetime | None = None) -> str:
         """Return the block as `block` does, without blocking the event loop."""
-        if not query.strip():
+        if isinstance(query, str) and not query.strip():
             return ""
         asked = self._arguments(seen, now)
         return await asyncio.to_thread(self._written, await self._optimizer.arecall(query, **asked), seen, asked)
@@ -93,7 +93,7 @@ class MemoryContext:
     def _written(self, result: RecallResult, seen: Collection[str], asked: dict[str, Any]) -> str:
         if (error := not_searched(result)) is not None:  # the model shall not take it for "nothing is known"
             return str(error).replace("\n", " ")
-        hits = _not_replaced(hit for hit in result.hits if hit.memory.text and hit.memory.text not in seen)[: self._k]
+        hits = [hit for hit in _asked(result) if hit.memory.text and hit.memory.text not in seen][: self._k]
         # Nobody asked for memories here. Of 149 questions and 16 turns of small talk to small stores, .1 alone answers
         # 119 and 3; with this rule it is 108 and 1, and with .2 instead of it 101 and 1.
         if not hits or (result.query.conversational and hits[0].score < SURE):
@@ -120,7 +120,9 @@ class MemoryContext:
         facts = self._optimizer.store.facts(asked["scope"], subject="me", as_of=asked["now"])
         slots = [list(some) for _, some in groupby(facts, lambda fact: fact.slot)]
         slots.sort(key=lambda some: max(fact.told_at for fact in some), reverse=True)
-        lines = self._door.said_each([_fact(some, zone) for some in slots])
+        # A door of its own: what it has hidden elsewhere shows in the numbers of its placeholders.
+        door = Door(self._asked["privacy"], self._optimizer.config.privacy.compiled)
+        lines = door.said_each([_fact(some, zone) for some in slots])
         return [(line, tuple(i for f in some for i in f.said_by)) for line, some in zip(lines, slots, strict=True)]
 
 
@@ -131,15 +133,14 @@ def _fact(facts: list[Fact], zone: tzinfo) -> str:
     return _flat(f"- {slot}: {', '.join(fact.value for fact in facts)}{when}")
 
 
-def _not_replaced(hits: Iterable[Hit]) -> list[Hit]:
-    """Return hits without those that were superseded by one above: of what was asked for the past, all stay."""
-    above: set[str | None] = set()
-    kept = []
-    for hit in hits:
-        if hit.superseded_by is None or hit.superseded_by not in above:
-            kept.append(hit)
-        above.add(hit.memory.id)
-    return kept
+def _asked(result: RecallResult) -> list[Hit]:
+    """Return the hits, but for what was superseded and stands below a hit that holds: of the past, all."""
+    query, hits = result.query, list(result.hits)
+    tense = tense_of(query.point, query.language)
+    if tense.past or tense.span or query.temporal_window is not None:
+        return hits
+    first = next((place for place, hit in enumerate(hits) if hit.superseded_by is None), len(hits))
+    return [hit for place, hit in enumerate(hits) if place < first or hit.superseded_by is None]
 
 
 def _line(hit: Hit, zone: tzinfo, text: str | None = None) -> str:
@@ -148,7 +149,7 @@ def _line(hit: Hit, zone: tzinfo, text: str | None = None) -> str:
 
 
 def _flat(text: str) -> str:
-    return text.replace("\n", "\n  ")
+    return "\n  ".join(text.splitlines())
 
 
 def _cost(*lines: str) -> int:

@@ -8,15 +8,15 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from langchain_core.messages import AnyMessage, SystemMessage
-
 from recall_integrations.errors import extra
-from recall_integrations.frameworks.chat_history import remember_turns
 from recall_integrations.frameworks.context import MemoryContext
 
 with extra("langchain", "RecallMiddleware"):
     from langchain.agents.middleware import AgentMiddleware, ModelRequest, ModelResponse
+    from langchain_core.messages import AnyMessage, SystemMessage
     from langgraph.config import get_config
+
+from recall_integrations.frameworks.chat_history import remember_turns
 
 logger = logging.getLogger("recall_integrations")
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -116,8 +117,9 @@ class AskedEmbedding:
         return self._asked(lambda: self.source.embed_query(text))
 
     def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Embed texts, once more where that failed and may pass."""
-        return Retrying(**policy(TRIES))(self.source.embed_documents, texts)
+        """Embed texts, once more where that failed and may pass, while somebody waits."""
+        until = time.monotonic() + self._limit_s
+        return Retrying(**policy(TRIES, until=until))(self.source.embed_documents, texts)
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:
         if self.here:

@@ -50,7 +50,10 @@ def listed(code: str) -> frozenset[str]:
 
 @functools.cache
 def _folder() -> Path | None:
-    spec = importlib.util.find_spec("llama_index")  # finds the package without importing it
+    try:
+        spec = importlib.util.find_spec("llama_index")  # finds the package without importing it
+    except (ImportError, ValueError):  # its import is blocked
+        spec = None
     places = () if spec is None else spec.submodule_search_locations or ()
     found = next((Path(place) / _FOLDER for place in places if (Path(place) / _FOLDER).is_dir()), None)
     if found is None:

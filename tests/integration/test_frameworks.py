@@ -9,6 +9,8 @@ import pickle
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -459,7 +461,29 @@ class Noded(OptimizedRecallRetriever):
 class Both(Documented, Noded): ...
 
 
-@pytest.mark.parametrize("kind", [Documented, Noded, Both])
+class NodedByLangChain(OptimizedRecallRetriever):
+    def _retrieve(self, query_bundle):
+        found = [(one, one.metadata["recall_score"]) for one in self.invoke(query_bundle.query_str, k=self.k)]
+        return [
+            NodeWithScore(node=TextNode(text=f"mine: {d.page_content}", id_=d.id), score=score) for d, score in found
+        ]
+
+
+class DocumentedByLlamaIndex(OptimizedRecallRetriever):
+    def _get_relevant_documents(self, query, *, run_manager, k=None):
+        found = self.retrieve(query, k=k or self.k)
+        return [Document(f"mine: {one.text}", id=one.node_id, metadata=one.metadata) for one in found]
+
+
+class NodedByAwaiting(OptimizedRecallRetriever):
+    def _retrieve(self, query_bundle):
+        with ThreadPoolExecutor(1) as pool:
+            asked = copy_context().run
+            found = pool.submit(asked, asyncio.run, super()._aretrieve(query_bundle)).result()
+        return [NodeWithScore(node=TextNode(text=f"mine: {n.text}", id_=n.node_id), score=n.score) for n in found]
+
+
+@pytest.mark.parametrize("kind", [Documented, Noded, Both, NodedByLangChain, DocumentedByLlamaIndex, NodedByAwaiting])
 async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited(kind):
     made = kind.from_texts(["Tea is at five", "The deploy failed"], ids=["tea", "deploy"])
     documents = [made.invoke("tea", k=1), await made.ainvoke("tea", k=1), *made.batch(["tea"], k=1)]

@@ -40,6 +40,9 @@ NO_LANGCHAIN = """
 assert "certificate" in retriever.retrieve(asked)[0].node.text
 for call in (retriever.invoke, retriever.batch, retriever.as_tool, lambda _: retriever | print):
     print(refused(lambda: call(asked)))
+def middleware():
+    import recall_integrations.frameworks.middleware
+assert isinstance(refused(middleware), errors.MissingExtra)
 """
 NO_LLAMA_INDEX = """
 assert "certificate" in retriever.invoke(asked)[0].page_content and retriever.get_prompts() == []
@@ -73,6 +76,7 @@ print(refused(lambda: MemoryStore.open(config=served)))
         ("langchain-core", ("langchain", "langsmith"), NO_LANGCHAIN),
         # The files of LlamaIndex may be there for their lists of stop words.
         ("llama-index-core", ("llama_index.", "llama_index_instrumentation"), NO_LLAMA_INDEX),
+        ("llama-index-core", ("llama_index",), NO_LLAMA_INDEX),
         ("chromadb", ("chromadb",), NO_CHROMA),
     ],
 )

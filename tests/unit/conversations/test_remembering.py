@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -318,13 +319,47 @@ def test_only_new_turns_of_people_are_read(real: MemoryStore) -> None:
     second = optimizer.remember_conversation([*chat, said("I bake bread")], thread="t")
     assert [one["text"] for one in llm.shown("turn")] == ["I bake bread"]
     assert '"text": "Nice"' in llm.prompts[-1]  # to understand the turn
+    assert "be brief" not in llm.prompts[-1] and "all rules" not in llm.prompts[-1]
     assert len(second.turns) == 5 and real.count() == 5
     assert optimizer.remember_conversation([*chat, said("I bake bread")], thread="t").usage == {}
     with pytest.raises(InvalidMemory):
         optimizer.remember_conversation([said("a"), 7], thread="u")
+    for remember in (optimizer.remember_conversation, optimizer.remember_in_background):
+        with pytest.raises(InvalidArgument, match=r"Unknown argument user_id\. Did you mean scope=Scope"):
+            remember([said("I paint")], user_id="u1")
     with pytest.raises(InvalidArgument, match="llm="):
         QueryOptimizer(real).remember_conversation([said("I paint")], thread="v")
     assert real.count() == 5
+
+
+def test_a_turn_without_a_role_is_no_old_memory_and_a_lost_connection_is_tried_again(real: MemoryStore) -> None:
+    real.remember_many(["I like green tea"], thread="before")
+    real.remember(Memory("I like green tea in winter", thread="notes", type="preference"))
+    llm = Llm(ConnectionError("reset"), [claim("I like green tea")])
+    result = asking(real, llm).remember_conversation(["I like green tea"], thread="now")
+    assert [one["text"] for one in llm.shown("old")] == ["I like green tea in winter"]
+    assert decisions(result) == ["new"] and not result.degraded and len(llm.prompts) == 2
+
+
+def test_old_memories_are_found_by_the_same_threads_for_all_conversations(
+    tmp_path: Path,
+) -> None:
+    asked = list[list[str]]()
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        asked.append(texts)
+        return [[1.0, len(text) % 7] for text in texts]
+
+    with MemoryStore.open(tmp_path / "m", embedding=embed) as store:
+        optimizer = asking(store, Llm(*["[]"] * 6))
+        optimizer.remember_conversation([said("I play chess")], thread="first")
+        before = threading.active_count()
+        for n in range(5):
+            optimizer.remember_conversation([said(f"I have {n} bikes")], thread=str(n))
+        assert threading.active_count() <= before + 2
+        asked.clear()
+        late = optimizer.remember_conversation([said("I sail"), said("I row")], thread="late", time_budget_ms=0)
+        assert late.unread == late.turns and [len(texts) for texts in asked] == [2]  # looks for no old ones any more
 
 
 @each_row(("privacy", "sees"), [("allow", "+49 170 1234567"), ("redact", "[phone-1]"), ("block", None)])

@@ -36,7 +36,7 @@ def store() -> Iterator[MemoryStore]:
                 Memory("I am vegetarian", id="diet", type="preference", event_at=on(2)),
                 Memory("I moved to Lisbon", id="lisbon", event_at=on(6)),
                 Memory("My e-mail is sam@example.org", id="mail", event_at=on(6)),
-                Memory("The deploy on Friday failed\nbecause a certificate had expired", id="deploy", event_at=on(7)),
+                Memory("The deploy on Friday failed\rbecause a certificate had expired", id="deploy", event_at=on(7)),
             ]
         )
         yield opened
@@ -95,6 +95,31 @@ def test_a_block_keeps_the_privacy_mode_and_bad_arguments_are_refused_at_once(st
     for wrong in ({"tokens_max": 0}, {"k": 0}, {"score_min": 2}, {"privacy": "no"}):
         with pytest.raises(InvalidArgument, match=next(iter(wrong)).split("_")[0]):
             MemoryContext(store, **wrong)
+
+
+def test_what_was_superseded_stays_out_where_the_prompt_has_what_superseded_it(store: MemoryStore) -> None:
+    block = MemoryContext(store).block("where do I live now?", seen=["I moved to Lisbon"], now=NOW)
+    assert "Berlin" not in block
+
+
+@each_row(("query", "said"), [("where do I live?", [False, False]), ("where did I live before?", [True, True])])
+def test_of_what_changed_twice_a_block_tells_what_holds_or_all_that_was(
+    store: MemoryStore, query: str, said: list[bool]
+) -> None:
+    store.remember(Memory("I live in Oslo now", event_at=on(8)))
+    block = MemoryContext(store).block(query, now=NOW)
+    assert [f"{city} (no longer so" in block for city in ("Berlin", "Lisbon")] == said and "Oslo" in block
+
+
+def test_placeholders_of_a_scope_tell_nothing_of_another_or_of_what_was_hidden_before(store: MemoryStore) -> None:
+    user = ["u1"]
+    context = MemoryContext(store, scope=lambda: Scope(user_id=user[0]), privacy="redact")
+    blocks = []
+    for user[0] in ("u1", "u2"):
+        mail = Memory(f"My e-mail is {user[0]}@example.org", event_at=on(5))
+        store.remember_many([mail, Memory("I am vegetarian", event_at=on(6))], scope=Scope(user_id=user[0]))
+        blocks.append(context.block(COOK, now=NOW))
+    assert "- email: [email-1]" in blocks[0] and blocks[0] == blocks[1]
 
 
 class Model(GenericFakeChatModel):

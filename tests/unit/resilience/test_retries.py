@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+import time
 from collections.abc import Callable
 from contextlib import closing
 from typing import Any
@@ -114,3 +116,25 @@ def test_a_write_embeds_once_more_before_it_goes_without() -> None:
         flaky.left, flaky.calls = 1, 0
         store.remember("two")
         assert flaky.calls == 2 and store.stats()["index_lag"]["semantic"] == 0
+
+
+def test_a_write_that_waits_no_longer_embeds_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls, lost, failing = list[int](), threading.Event(), threading.Event()
+
+    def slow(texts: list[str]) -> Any:
+        calls.append(len(texts))
+        if failing.is_set():
+            lost.wait(5)
+            raise ConnectionError("reset")
+        return np.ones((len(texts), 4), dtype=np.float32)
+
+    with MemoryStore.open(embedding=slow) as store:
+        store.remember("one")
+        monkeypatch.setattr(store._parts.asking, "_limit_s", 0.2)
+        calls.clear()
+        failing.set()
+        store.remember("two")
+        tried = len(calls)
+        lost.set()
+        time.sleep(0.3)  # longer than any pause
+        assert len(calls) == tried
