@@ -28,7 +28,7 @@ from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import for_whom, of_the_input
-from recall_integrations.resilience.retries import may_pass, policy, raised
+from recall_integrations.resilience.retries import AGAIN_S, may_pass, policy, raised
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
@@ -378,7 +378,7 @@ class Guard:
 
         if self._attempts == 1:
             return function(*args)
-        until = time.monotonic() + limit.remaining()
+        until = time.monotonic() + min(limit.remaining(), AGAIN_S)
         retrying = Retrying(**policy(self._attempts, again, until=until, sleep=limit.wait, before_sleep=note))
         return retrying(function, *args)
 

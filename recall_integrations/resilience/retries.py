@@ -2,7 +2,7 @@
 
 | call | tries | longest pauses |
 |---|---|---|
-| an embedding, an LLM or a reranker of the user's; a server of vectors | 2 | .05 s |
+| an embedding, an LLM or a reranker of the user's that failed within a second; a server of vectors | 2 | .05 s |
 | a write to PostgreSQL | 8, begun within 5 s | .05 s, doubled up to 1 s |
 | a request of `RecallClient` | 4 (`retries`) | .1 s, doubled, after what the server wants |
 | filling a collection | for ever | .5 s, doubled up to 30 s |
@@ -24,6 +24,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, wait_random_e
 from recall_integrations.resilience.failures import of_the_input, status_of
 
 TRIES = 2  # of a call that a recall or a write waits for
+AGAIN_S = 1.0  # after a component of the user's was called, in which it may be called again: a slow one is not
 CAUSES_MAX = 8  # of an error that are looked at
 PAUSE_S, PAUSE_MAX_S = 0.05, 1.0  # the longest before the second try, and before any
 _AGAIN = frozenset((408, 409, 425, 429))  # status codes of HTTP that pass, beside those from 500 on

@@ -38,7 +38,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
-from recall_integrations.resilience.retries import TRIES, policy
+from recall_integrations.resilience.retries import AGAIN_S, TRIES, policy
 from recall_integrations.text import language_of
 from recall_integrations.types import Memory, indexed_text
 
@@ -118,7 +118,7 @@ class AskedEmbedding:
 
     def _embedded(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Embed texts, once more where that failed and may pass, while somebody waits."""
-        until = time.monotonic() + self._limit_s
+        until = time.monotonic() + min(self._limit_s, AGAIN_S)
         return Retrying(**policy(TRIES, until=until))(self.source.embed_documents, texts)
 
     def _asked(self, call: Callable[[], T], limit_s: float | None = None) -> T:

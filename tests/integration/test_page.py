@@ -449,7 +449,7 @@ def test_a_memory_is_judged_corrected_and_forgotten(pages: Pages, served: Served
     opened()
     page.click("dialog >> text=Forget it")
     assert served.store.get("jam", scope=scope) is not None  # it is asked for twice
-    page.click("dialog >> text=Forget it for good")
+    page.click("dialog >> text=Yes, forget it")
     until(page, "() => document.querySelector('[data-id=tree]') && !document.querySelector('[data-id=jam]')")
     assert served.store.get("jam", scope=scope) is None and shown(page) == ["tree"]
     assert pages.said == []

@@ -44,9 +44,9 @@ BUDGET = {
     "store": 12_600,
     "text": 1_270,
     "types": 2_830,
-    TOP: 2_620,
+    TOP: 2_660,
 }
-LINES = 79_210  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 79_250  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 380
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

@@ -46,7 +46,7 @@ function editing(app, memory) {
     const ask = () => post("../remember", { scope, memory: { ...memory, text: field.value } });
     sure("Save it", ask, "It is corrected.", h("label", { class: "field" }, h("span", null, "What it should say"), field));
   };
-  const forget = () => sure("Forget it for good", () => post("../forget", { scope, ids: [memory.id] }), "It is forgotten.",
+  const forget = () => sure("Yes, forget it", () => post("../forget", { scope, ids: [memory.id] }), "It is forgotten.",
     h("p", { class: "callout warn" }, "No recall will find it again, and it cannot be brought back."));
   const begin = () => fill(place, h("div", { class: "row" },
     privacy === "allow" && memory.text ? button("Correct it", correct) : "", button("Forget it", forget)));

@@ -109,6 +109,13 @@ def test_nothing_is_tried_again_beyond_its_time() -> None:
     assert slow.calls == 1
 
 
+def test_a_slow_model_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("recall_integrations.resilience.guard.AGAIN_S", 0.0)
+    failing = Flaky(9, ConnectionError(), str)
+    Guard("x", attempts=3).call(Deadline.after(60_000.0), failing)
+    assert failing.calls == 1
+
+
 def test_a_write_embeds_once_more_before_it_goes_without() -> None:
     flaky = Flaky(0, ConnectionError("reset"), lambda texts: np.ones((len(texts), 4), dtype=np.float32))
     with MemoryStore.open(embedding=flaky) as store:
