@@ -80,6 +80,7 @@ def checked(memories: Iterable[Any], thread: str | None, chat: Chat, clock: Cloc
             kind = type(item).__name__
             documents = hasattr(item, "page_content") or hasattr(item, "get_content")
             hint = " For documents there are from_documents of the retriever, and RecallDocuments." if documents else ""
+            hint = " A message has a role and a content." if isinstance(item, Mapping) else hint
             raise InvalidMemory(f"Item {position} is {kind}. Give Memory objects, texts or chat messages.{hint}")
         try:
             memory = item if isinstance(item, Memory) else _made(item, thread)
