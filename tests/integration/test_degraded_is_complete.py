@@ -490,6 +490,7 @@ def test_a_part_that_works_is_not_named(part: str, ask: Callable[..., Ask], fail
     assert failing.calls, "the query does not need the part"
 
 
+@pytest.mark.sweep(every=3)
 @pytest.mark.parametrize(("part", "way", "expected"), list(_cases()))
 def test_what_fails_is_named_and_costs_nothing_else(
     part: str,
