@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import pytest
 from hypothesis import given
@@ -45,3 +46,10 @@ def test_the_same_is_found_as_by_one_pattern_of_all_phrases(language: str, data:
     assert [m.span() for m in words.matches(name, text)] == [m.span() for m in whole.finditer(text)]
     assert words.says(name, text) == (whole.search(text) is not None)
     assert words.is_one(name, text) == (whole.fullmatch(text) is not None)
+
+
+@pytest.mark.parametrize("text", ["", "#", "from #", "a from"])
+def test_a_phrase_that_may_be_empty_is_found_once_at_a_place(text: str) -> None:
+    words = sessions.words_of("en")  # its `frames` is one optional word
+    found = [m.span() for m in islice(words.matches("frames", text), 9)]
+    assert found == [m.span() for m in words.pattern("frames").finditer(text)]

@@ -182,8 +182,8 @@ class Wording:
             start, rank, name, match = ahead[0]
             if start >= at:  # the first phrase in their order of those that begin here
                 yield name, match
-                at = match.end() if name in lists.hiding else start + 1
-            again = match.re.search(text, at, end)
+                at = max(match.end(), start + 1) if name in lists.hiding else start + 1  # one may be empty
+            again = match.re.search(text, at, end) if at <= len(text) else None
             if again is None:
                 heappop(ahead)
             else:
