@@ -128,7 +128,8 @@ def agreement(texts: Sequence[str], denial: Denial) -> Values:
     begins, held = tuple(chain.from_iterable(map(beginnings, denial.terms))), partial(_held, denial.stems)
     words = by_table.words_of(denial.language)
     for place, text in enumerate(one[:DENIAL_CHARS] for one in texts):
-        if not any(start in narrow(text).casefold() for start in begins):
+        lower = narrow(text).casefold()
+        if not any(start in lower for start in begins):
             continue
         roots = stems(text, None if denial.language == "en" else denial.language)
         if not words.says("negatives", said(text).text):
