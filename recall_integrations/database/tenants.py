@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Connection, Engine, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import BY_SCOPE, OWED, WRITTEN, get_meta, spent_by, tenant_of
+from recall_integrations.database.meta import OWED, get_meta, spent_by, tenant_of
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
@@ -175,16 +175,13 @@ def _valid(part: str, blank: str) -> str:
 
 
 def _of_notes(policies: _Policies, quoting: _Quoting) -> Iterator[str]:
-    of_scope = f"split_part(key, {quoting.text(BY_SCOPE)}, 2) IN (SELECT s.scope_id::text FROM scopes s)"
-    shape = quoting.text(f"^{WRITTEN}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")
-    counted = f"(key ~ {shape} AND {of_scope})"
     spent, owed = f"key = {quoting.text(spent_by(quoting.role))}", f"key = {quoting.text(OWED)}"
     shared = f"key IN ({', '.join(map(quoting.text, SHARED))}) OR starts_with(key, {quoting.text(WORTH)})"
-    written = f"{spent} OR ({counted} AND value ~ '^[0-9]{{1,9}}$') OR ({owed} AND value = '1')"
-    yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent} OR {counted}")
+    written = f"{spent} OR ({owed} AND value = '1')"
+    yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent}")
     yield from policies.on("meta", "INSERT", check=written)
-    yield from policies.on("meta", "UPDATE", using=f"{owed} OR {spent} OR {counted}", check=written)
-    yield from policies.on("meta", "DELETE", using=f"{spent} OR {counted}")
+    yield from policies.on("meta", "UPDATE", using=f"{owed} OR {spent}", check=written)
+    yield from policies.on("meta", "DELETE", using=spent)
 
 
 BEGUN = "embedding"  # key in `meta` that a store has from its first memory on

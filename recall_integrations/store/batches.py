@@ -251,16 +251,13 @@ class Batches:
         """Store batches in one transaction; the state in memory changes once it is committed."""
         parts = self._parts
         scopes: dict[Scope, int] = {}
-        measured = [language for batch in batches for language in batch.known.worth]
         try:
             with begun(parts.engine, len(batches[0].memories) if len(batches) == 1 else 0) as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.asking.fingerprint)
-                for place, batch in enumerate(batches):
-                    scope_id = scopes.get(batch.scope) or parts.scopes.get(batch.scope)
-                    scopes[batch.scope] = scope_id = scope_id or rows.add_scope(connection, batch.scope)
-                    texts = [memory.text for memory in batch.memories]
-                    parts.worth.note(connection, batch.known.worth, scope_id, texts, more=place > 0)
+                measured = parts.worth.note(connection)
+                for scope in dict.fromkeys(batch.scope for batch in batches):
+                    scopes[scope] = parts.scopes.get(scope) or rows.add_scope(connection, scope)
                 written = self._write_rows(connection, batches, scopes)
                 # Before the commit: numbers may be skipped, never given twice.
                 parts.next_seq = written[0].appended.changes[-1].seq + 1
@@ -269,7 +266,6 @@ class Batches:
         except BaseException:
             for scope_id in scopes.values():
                 parts.catalog.drop(scope_id)
-            parts.worth.forget(measured)
             raise
         appended = written[0].appended
         last = appended.changes[-1]
@@ -277,6 +273,7 @@ class Batches:
         if later is not None:
             later.upto = last.seq, last.digest
         parts.stamped = True
+        parts.worth.noted(measured)
         parts.scopes.update(scopes)
         for one in written:
             parts.catalog.committed(one.scope_id, one.entities)

@@ -871,7 +871,9 @@ class MemoryStore:
         `scope_id`: scope of the query; languages of other scopes only count as not measured. `None` = all languages
         count.
         """
-        return self._parts.worth.of(language, text, scope_id)
+        worth = self._parts.worth
+        told = None if scope_id is None or worth.bundled else self.reader.languages(scope_id).told
+        return worth.of(language, text, told)
 
 
 def _with_vectors(settings: RecallConfig, address: str | None) -> RecallConfig:

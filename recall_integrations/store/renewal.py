@@ -22,6 +22,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, languages, rows
+from recall_integrations.store.asking import measure_all
 from recall_integrations.store.collections import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
@@ -60,11 +61,12 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
             put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
     parts.indexes.rebuild(SEMANTIC, embed=True, progress=progress)
     parts.worth.anew()
-    measured = parts.worth.measured()
+    measure_all(parts)
     with parts.engine.begin() as connection:
         put_meta(connection, "embedding", parts.asking.fingerprint)
-        parts.worth.note(connection, measured)
+        measured = parts.worth.note(connection)
         connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
+    parts.worth.noted(measured)
     parts.stamped = True
 
 

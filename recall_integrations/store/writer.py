@@ -121,7 +121,7 @@ class Writer:
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         given = Batch(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
         if ahead is not None:  # the turn is held, and may be lost: its holder decides
-            return self._write_in_turn([given], None, measured=False)[0]
+            return self._write_in_turn([given], None)[0]
         alone = [parts.write_lock.mine or self._line.has_me]
 
         def write() -> list[str]:
@@ -158,7 +158,7 @@ class Writer:
         """Say whether a batch may share a transaction with others: large ones are copied in."""
         parts, known = self._parts, given.known
         few = len(given.memories) <= FEW and given.chat.on_duplicate == KEEP
-        if not few or not parts.stamped or known.worth or parts.indexes.lag[SEMANTIC]:
+        if not few or not parts.stamped or parts.indexes.lag[SEMANTIC]:
             return False  # something has to be made or measured for it
         return known.vectors_of(given.memories) is not None
 
@@ -194,22 +194,15 @@ class Writer:
                 if _lost(e):
                     raise
 
-    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None, *, measured: bool = True) -> list[list[str]]:
-        """Store batches in one transaction, without the memories that are stored already; return the ids of each.
-
-        `measured`: whether a worth of cosines was measured for them alone, and is forgotten where nothing is written.
-        """
+    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None) -> list[list[str]]:
+        """Store batches in one transaction, without the memories that are stored already; return the ids of each."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             chosen = [self._chosen(one) for one in given]
-            worth = [language for one in given for language in one.known.worth]
             if batches := [batch for batch, _ in chosen if batch.memories]:
                 # A write that is repeated after an unknown result may wait for the disk later.
                 self._commit(batches, later if given[0].chat.on_duplicate == KEEP else None)
-            elif worth and measured:
-                with parts.revisions.writing(None):
-                    parts.worth.forget(worth)
         return [answer for _, answer in chosen]
 
     def _chosen(self, given: Batch) -> tuple[Batch, list[str]]:
@@ -233,10 +226,8 @@ class Writer:
     def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
         """Store batches in one transaction; then show them, and update the indexes."""
         parts = self._parts
-        # A worth of cosines that was measured for this write counts in all scopes.
-        scopes = {None if batch.known.worth else batch.scope: batch for batch in batches}
         with ExitStack() as writing:
-            for scope in scopes:
+            for scope in dict.fromkeys(batch.scope for batch in batches):
                 writing.enter_context(parts.revisions.writing(scope))
             for written in self._batches.commit(batches, later):
                 scope_id = written.scope_id
