@@ -26,7 +26,7 @@ from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
+from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, StoreClosed
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
@@ -35,9 +35,9 @@ from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, Progress
 from recall_integrations.store.directory import DATABASE
-from recall_integrations.store.filling import Owed
+from recall_integrations.store.filling import Filling
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
-from recall_integrations.store.record_words import TailedWords
+from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
@@ -45,6 +45,7 @@ from recall_integrations.types import indexed_text
 logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
+OWED_MAX = 20_000  # changes from which on a write brings them to the lexical index itself
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
@@ -54,7 +55,6 @@ _Row: TypeAlias = "Row[Any, Any, Any, Any]"
 class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
-    `words`: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
     `collections`: makes the collections of large scopes, given the receiver of notices.
     """
 
@@ -69,17 +69,14 @@ class Indexes:
         keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
         errors: Callable[[BaseException], BaseException | None] | None = None,
-        words: Callable[[], WordIndex] | None = None,
     ) -> None:
         self._engine = engine
         self._directory = directory
         self.embedding = embedding
         self.notices: list[str] = []
         self._keeps, self._state = keeps, state
-        self._words = words
         self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
-        self._tailed: tuple[int, WordIndex] | None = None
-        self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
+        self._read: tuple[int, RecordWords] | None = None  # what is asked where another process keeps the index
         self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle, self.ready = self.collections.settle, self.collections.ready
@@ -91,7 +88,9 @@ class Indexes:
         self._embedded: set[int] = set()
         self._write_lock = write_lock
         self._closed = False
-        self.owed = Owed(self.apply_owed)
+        self.owed = 0  # changes that the lexical index lacks: memories are found in columns, so they may wait
+        self.owner: Callable[[], object | None] | None = None  # the store; without one, no change waits
+        self._later = Filling(self._apply_later, self._could_not)
         self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
@@ -105,7 +104,7 @@ class Indexes:
             if self.collections.shared:
                 self.collections.open()
             return
-        self._tailed = None
+        self._read = None
         self._sweep()
         brought = not self._path(LEXICAL).exists() and self._just_moved()
         count = self._memory_count()
@@ -136,32 +135,14 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all earlier commits."""
-        if not self._keeps():
-            return self._with_tail()
-        self.apply_owed()
-        return self._open_lexical()
-
-    def _with_tail(self) -> WordIndex:
-        """Return the lexical index that another process keeps, with the memories that it lacks."""
-        state, tailed = self._state(), self._tailed
-        if tailed is not None and tailed[0] == state:
-            return tailed[1]
-        if self._words is not None:
-            made = self._words()
-            self._tailed = (state, made)
-            return made
-        with self._open_lock:
-            with self._engine.connect() as connection:
-                cursor = journal.cursors(connection).get(LEXICAL, 0)
-                path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL)}"
-            if self._lexical is None or self._lexical.path != path:
-                self._lexical = LexicalIndex(path)
-            else:
-                self._lexical.refresh()
-            found = TailedWords(self._lexical, self._engine, cursor)
-            self._tailed = (state, found)
-        return found
+        """The lexical index, with all earlier commits; the record, where another process keeps the index."""
+        if self._keeps():
+            self.apply_owed()
+            return self._open_lexical()
+        state, known = self._state(), self._read
+        if known is None or known[0] != state:
+            self._read = known = state, RecordWords(self._engine)
+        return known[1]
 
     def _open_lexical(self) -> LexicalIndex:
         if self._lexical is None:
@@ -205,8 +186,8 @@ class Indexes:
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal those that were closed in order."""
-        self.owed.close()
-        if sealed and self.owed.any and self._write_lock.acquire(timeout=CLOSE_S):
+        self._later.stop(0.0)
+        if sealed and self.owed and self._write_lock.acquire(timeout=CLOSE_S):
             try:
                 self.apply_owed()
             except RecallError as e:
@@ -230,15 +211,18 @@ class Indexes:
         """True if the lexical index need not have a commit, with its vectors, when its write returns."""
         if not self._keeps():
             return not self.lag[SEMANTIC]
-        return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
+        waits = self.owner is not None and not self._later.halted
+        return waits and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: int) -> None:
         """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
             return
-        self.owed.add(changes)
-        if self.owed.full:
+        self.owed += changes
+        if self.owed > OWED_MAX:
             self.catch_up()
+        else:
+            self._later.wake()
 
     def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
         """Register the commits of other processes: how many changes, and how many of all lack their vectors."""
@@ -246,11 +230,10 @@ class Indexes:
         written = set(scopes)
         if not written:
             return
-        if self.collections.shared:
-            self.collections.follow(written, changes)
+        self.vectors_written(written, changes)
         if self._keeps():
-            self._others |= written
-            self.owed.add(0)
+            self.owed += changes
+            self._later.wake(urgent=self.owed > OWED_MAX)
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -260,22 +243,28 @@ class Indexes:
 
     def let_go(self) -> None:
         """Leave the indexes to another process: this one could not open them."""
-        self._lexical, self._tailed = None, None
+        self._lexical = self._read = None
         self._replaying = False
 
-    def apply_owed(self, wait_s: float = -1) -> bool:
-        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first."""
-        if not self.owed.any or self._closed:
-            return True
-        if not self._write_lock.acquire(timeout=wait_s):
-            return False
-        try:
-            if self.owed.any and not self._closed:
+    def apply_owed(self) -> None:
+        """Apply owed changes to the lexical index. Callers of the index call this first."""
+        if not self.owed or self._closed:
+            return
+        with self._write_lock:
+            if self.owed and not self._closed:
                 with translated(self._mapped):
                     self.catch_up()
-        finally:
-            self._write_lock.release()
-        return True
+
+    def _apply_later(self) -> bool:
+        owner = None if self.owner is None else self.owner()
+        if owner is not None:  # kept alive meanwhile; releasing it may close the store, so no lock may be held
+            self.apply_owed()
+        return False
+
+    @staticmethod
+    def _could_not(error: BaseException) -> None:
+        if not isinstance(error, StoreClosed):  # closing the store applied the changes, or the next open does
+            logger.warning("The lexical index could not be brought up to date, and will be later: %s", told(error))
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply the journal beyond each cursor. An index that fails stays behind and is named in `lag`.
@@ -300,11 +289,7 @@ class Indexes:
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self.lag = self._behind()
-        own = self.owed.count
-        self.owed.done()
-        others, self._others = self._others, set()
-        if others and self._keeps():
-            self.vectors_written(others, own or BATCH)
+        self.owed = 0
         return self._embedded
 
     def _follow(self, name: str, apply: Callable[[list[Change]], None], progress: Progress | None) -> None:
@@ -507,7 +492,7 @@ class Indexes:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
-        return lag if self._keeps() else {**lag, LEXICAL: 0}  # its missing memories are read one by one
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # the record is read
 
     def note(self, message: str) -> None:
         message = told(message)

@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.importing import Importable, ImportReport
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
-    from recall_integrations.store.learned_files import Kept
+    from recall_integrations.store.learned_rows import LearnedRows
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
@@ -124,7 +124,7 @@ class MemoryStore:
             parts.column_files,
             self._fact_filling,
         )
-        parts.indexes.owed.owned_by(weakref.ref(self))
+        parts.indexes.owner = weakref.ref(self)
         _OPEN[parts.directory.address] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -733,7 +733,7 @@ class MemoryStore:
         return self._parts.followed.failed
 
     @property
-    def learned(self) -> Kept:
+    def learned(self) -> LearnedRows:
         """Weights learned from feedback, as they are kept: `recall_integrations.learning` reads and writes them."""
         return self._parts.directory.learned
 

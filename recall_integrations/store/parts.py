@@ -34,7 +34,6 @@ from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.turns import InUse
@@ -126,7 +125,6 @@ class StoreParts:
             keeps=directory.keeps,
             state=lambda: followed.at,
             errors=directory.mapped,
-            words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
         )
         self.column_files = ColumnFiles(
             engine,

@@ -93,7 +93,7 @@ class Writer:
         if ahead is None:
             self._removing.remove_ended()
         ids: list[str] = []
-        with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
+        with counted("Remembering", total, progress) as advance:
             for batch in in_batches(source, batch_size):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
