@@ -1,34 +1,33 @@
 """The place of learned weights: texts, under the name of a scope and a name of their own.
 
-In a directory these are files, `learning/<digest>/`: each is written beside its place and moved there, so that a reader
-sees the old one or the new one, and a process that is killed leaves both whole. In a database they are rows
-(`learned_rows`), which all nodes see. The digest is keyed, so that neither tells whose it is.
+They are notes of the store (`learned/<name>/<text>` in `meta`), so that all processes and nodes see them, and a process
+that is killed leaves them whole. The name is a keyed digest: it does not tell whose it is.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
+from typing import TYPE_CHECKING
 
+from sqlalchemy import ColumnElement, Connection, delete, select
+
+from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
+from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import StoreError, StoreLocked
-from recall_integrations.owner_only import make_directory
-from recall_integrations.store.turns import OfFile
 from recall_integrations.types import Scope
 
 if TYPE_CHECKING:
-    from recall_integrations.store.nodes import LearnedRows
+    from recall_integrations.database.turns import AdvisoryLock
+    from recall_integrations.store.directory import Held
+    from recall_integrations.store.turns import OfFile
 
-Kept: TypeAlias = "LearnedFiles | LearnedRows"
-LEARNING = "learning"
-LEARNS = "LOCK.learning"  # of the process that learns
-TAKEN = "Another process is learning from this store. Try again when it is done."
+LEARNED = "learned/"  # of keys
+FILES = "learning"  # the directory in which earlier versions kept them: learning/<name>/<text>
 _DIGEST_BYTES = 12
 
 
@@ -38,88 +37,77 @@ def name_of(scope: Scope, key: bytes) -> str:
     return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key[:64]).hexdigest()
 
 
-class LearnedFiles:
-    """Texts of scopes in a directory. Methods raise `StoreError` where a text cannot be read, written or removed."""
+class LearnedRows:
+    """Texts of scopes. Methods raise `StoreError` where a text cannot be read, written or removed."""
 
-    def __init__(self, directory: Path) -> None:
-        self.path = directory / LEARNING
-        self._lock = OfFile(directory / LEARNS)
+    def __init__(self, held: Held, alone: Callable[[float], AbstractContextManager[None]]) -> None:
+        self._held = held
+        self.alone = alone  # keeps others from learning and from switching weights: (seconds to wait)
 
     def sign(self, name: str, of: str) -> object | None:
-        """Return the time of the last write and the number of the file."""
-        path = self.path / name / of
-        try:
-            found = path.stat()
-        except FileNotFoundError:
-            return None
-        except OSError as e:
-            raise _cannot("read", path, e) from e
-        return found.st_mtime_ns, found.st_ino
+        """Return a digest of the text; `None` where there is none."""
+        text = self.read(name, of)
+        return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
     def read(self, name: str, of: str) -> str | None:
-        """Read the text of a file; `None` where there is none."""
-        path = self.path / name / of
-        try:
-            return path.read_text(encoding="utf-8")
-        except (FileNotFoundError, NotADirectoryError):
-            return None
-        except UnicodeDecodeError as e:
-            raise StoreError(f"{path} is no text: it is damaged.") from e
-        except OSError as e:
-            raise _cannot("read", path, e) from e
+        with self._connected() as connection:
+            return get_meta(connection, f"{LEARNED}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
-        """Write a file."""
-        path = self.path / name / of
-        try:
-            make_directory(path.parent)
-            handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-            try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:
-                    file.write(text)
-                    file.flush()
-                    os.fsync(file.fileno())
-                Path(temporary).replace(path)
-            except BaseException:
-                Path(temporary).unlink(missing_ok=True)
-                raise
-        except OSError as e:
-            raise StoreError(f"Cannot write {path}: {e.strerror or e}. What serves stays as it was.") from e
+        if self._held.tenant is not None:
+            raise StoreError(
+                f"The role {self._held.tenant!r} is a tenant's: what is learned is kept by the owner of the tables. "
+                "Run `recall learn` as that user."
+            )
+        with self._connected() as connection:
+            put_meta(connection, f"{LEARNED}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
-        """List the directories."""
-        if not self.path.is_dir():
-            return ()
-        return tuple(sorted(path.name for path in self.path.iterdir() if path.is_dir()))
+        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
 
     def texts(self, name: str) -> tuple[str, ...]:
-        """List the files of a scope."""
-        there = self.path / name
-        return tuple(sorted(path.name for path in there.glob("*.json"))) if there.is_dir() else ()
+        return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
 
     def remove(self, name: str) -> None:
-        """Remove the directory of a scope."""
-        path = self.path / name
-        try:
-            if path.is_dir():
-                shutil.rmtree(path)
-        except OSError as e:
-            raise _cannot("remove", path, e) from e
-
-    @contextmanager
-    def alone(self, wait_s: float) -> Iterator[None]:
-        """Keep other processes from learning and from switching weights inside the block."""
-        if not self._lock.acquire(wait_s):
-            raise StoreLocked(TAKEN)
-        try:
-            yield
-        finally:
-            self._lock.release()
+        with self._connected() as connection:
+            connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
 
     def shown(self, name: str, of: str) -> str:
-        """Return the path of a file."""
-        return str(self.path / name / of)
+        return f"{self._held.name}, {LEARNED}{name}/{of}"
+
+    def _keys(self, before: str) -> list[str]:
+        key = schema.meta.c.key
+        with self._connected() as connection:
+            return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        with translated(self._held.mapped), self._held.engine.begin() as connection:
+            yield connection
 
 
-def _cannot(what: str, path: Path, error: OSError) -> StoreError:
-    return StoreError(f"Cannot {what} {path}: {error.strerror or error}.")
+def _under(before: str) -> ColumnElement[bool]:
+    return schema.meta.c.key.startswith(before, autoescape=True)
+
+
+@contextmanager
+def alone_by(lock: OfFile | AdvisoryLock, wait_s: float) -> Iterator[None]:
+    """Hold the lock of the process that learns inside the block."""
+    if not lock.acquire(wait_s):
+        raise StoreLocked("Another process is learning from this store. Try again when it is done.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def adopt(held: Held) -> None:
+    """Take over the files of an earlier version, where there are any; those that cannot be read are left out."""
+    there = held.path / FILES
+    if not there.is_dir():
+        return
+    with held.engine.begin() as connection:
+        for path in sorted(there.glob("*/*.json")):
+            with suppress(OSError, UnicodeDecodeError):
+                put_meta(connection, f"{LEARNED}{path.parent.name}/{path.name}", path.read_text(encoding="utf-8"))
+    shutil.rmtree(there, ignore_errors=True)
