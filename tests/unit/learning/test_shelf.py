@@ -179,6 +179,13 @@ def test_one_learns_at_a_time(shelf, place) -> None:
             pass
 
 
+def test_who_learns_may_change_what_serves(shelf) -> None:
+    with shelf.alone():
+        name = put(shelf, serving="v1")
+        assert shelf.state(name, fresh=True).serving == "v1"
+    put(shelf, BOB, serving="v1")
+
+
 def test_files_of_an_earlier_version_are_taken_over(tmp_path, timer) -> None:
     with MemoryStore.open(tmp_path) as store:
         files = tmp_path / "learning" / Shelf(store.learned, store.entity_key).name_of(ANN)
