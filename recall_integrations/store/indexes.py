@@ -16,12 +16,11 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Row, func, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
-from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
@@ -34,11 +33,10 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, Progress
-from recall_integrations.store.directory import DATABASE
+from recall_integrations.store.directory import Held
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.record_words import RecordWords
-from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
@@ -55,27 +53,22 @@ _Row: TypeAlias = "Row[Any, Any, Any, Any]"
 class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
-    `collections`: makes the collections of large scopes, given the receiver of notices.
+    `collections`: makes the collections of large scopes, given the receiver of notices. `state`: another number when
+    anything was committed.
     """
 
     def __init__(
         self,
-        engine: Engine,
-        directory: Path,
+        held: Held,
         embedding: Embedding,
         *,
         collections: Callable[[Note], Collections],
-        write_lock: WriteTurn,
-        keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
-        errors: Callable[[BaseException], BaseException | None] | None = None,
     ) -> None:
-        self._engine = engine
-        self._directory = directory
+        self._held, self._engine, self._directory, self._write_lock = held, held.engine, held.path, held.turn
+        self._keeps, self._state = held.keeps, state
         self.embedding = embedding
         self.notices: list[str] = []
-        self._keeps, self._state = keeps, state
-        self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
         self._read: tuple[int, RecordWords] | None = None  # what is asked where another process keeps the index
         self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
@@ -86,7 +79,6 @@ class Indexes:
         self._sealed: dict[str, index_files.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
-        self._write_lock = write_lock
         self._closed = False
         self.owed = 0  # changes that the lexical index lacks: memories are found in columns, so they may wait
         self.owner: Callable[[], object | None] | None = None  # the store; without one, no change waits
@@ -252,7 +244,7 @@ class Indexes:
             return
         with self._write_lock:
             if self.owed and not self._closed:
-                with translated(self._mapped):
+                with translated(self._held.mapped):
                     self.catch_up()
 
     def _apply_later(self) -> bool:

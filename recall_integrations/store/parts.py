@@ -117,23 +117,13 @@ class StoreParts:
             threshold=config.query.spelling_threshold,
         )
         self.indexes = indexes = Indexes(
-            engine,
-            self.path,
+            directory,
             embedding if asking.here else asking,
             collections=lambda note: collections(directory, asking, lambda: views.scan_max, note),
-            write_lock=self.write_lock,
-            keeps=directory.keeps,
             state=lambda: followed.at,
-            errors=directory.mapped,
         )
         self.column_files = ColumnFiles(
-            engine,
-            self.path,
-            embedding=lambda: asking.fingerprint,
-            whole=lambda: not indexes.lag[SEMANTIC],
-            write_lock=self.write_lock,
-            lasting=not directory.temporary,
-            keeps=lambda: directory.keeps() or directory.own_indexes,
+            directory, embedding=lambda: asking.fingerprint, whole=lambda: not indexes.lag[SEMANTIC]
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(

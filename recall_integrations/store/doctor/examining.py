@@ -456,8 +456,7 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
     if not names:
         return {}
     made = Indexes(
-        held.engine,
-        held.path,
+        held,
         Noted(found),
         collections=lambda note: Collections(
             held,
@@ -466,7 +465,6 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
             note=note,
             fingerprint=lambda: found.embedding or "",
         ),
-        write_lock=held.turn,
     )
     failures = {}
     try:
