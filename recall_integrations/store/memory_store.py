@@ -100,7 +100,6 @@ class MemoryStore:
         self._closing = threading.RLock()
         self.extractor_source = extractor
         self._spellers = parts.spellers
-        self._unspelled: set[int] = set()  # scopes that were asked for their speller last when there was none
         self._views = parts.views
         self.reader = Reader(parts)
         self._writer = Writer(parts, self.reader)
@@ -773,9 +772,7 @@ class MemoryStore:
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
-            found = self._spellers.of(self._views.get(scope_id), wait=wait)
-        (self._unspelled.add if found is None else self._unspelled.discard)(scope_id)
-        return found
+            return self._spellers.of(self._views.get(scope_id), wait=wait)
 
     def speller_of(self, scope_id: int) -> Callable[[], Speller | None]:
         """Return a function that returns `speller`; a large scope's vocabulary is begun at once."""
@@ -783,12 +780,6 @@ class MemoryStore:
             return lambda: self.speller(scope_id)
         found = self.speller(scope_id)
         return lambda: found
-
-    def spells(self, scope_id: int) -> bool:
-        """Say whether `speller` gives the scope's corrections without a wait for its vocabulary."""
-        if self._spellers.is_small(self.view(scope_id).count):
-            return scope_id not in self._unspelled
-        return self.speller(scope_id) is not None
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Read memories by num; absent ones are left out."""
