@@ -1,17 +1,15 @@
 """A store in PostgreSQL, as one process has it: a node.
 
 The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is in a
-directory of the node. A temporary one is removed with it; what a killed node left, the next one that needs one removes.
+directory of the node. A temporary one is removed with it.
 """
 
 from __future__ import annotations
 
 import os
 import shutil
-import stat
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,37 +43,6 @@ from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held, refuse_closed
 from recall_integrations.store.learned_rows import alone_by
 from recall_integrations.store.turns import WriteTurn
-
-PREFIX = "recall-node-"
-YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node has not locked it yet
-
-
-def temporary_place(clock: Callable[[], float] = time.time) -> Path:
-    """Make a new directory; remove those of nodes that were killed."""
-    sweep_places(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
-    return Path(tempfile.mkdtemp(prefix=PREFIX))
-
-
-def sweep_places(root: Path, now_s: float) -> list[Path]:
-    """Remove temporary directories of this user that no node has any more; return them."""
-    gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
-    for path in gone:
-        shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too
-    return gone
-
-
-def _is_left(path: Path, now_s: float) -> bool:
-    try:
-        found = path.lstat()  # other users may have put a link there
-        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-        if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
-            return False
-        lock = FileLock(str(path / LOCK), thread_local=False)
-        lock.acquire(timeout=0)
-    except (OSError, Timeout):
-        return False
-    lock.release()
-    return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -194,7 +161,7 @@ class Node(Held):
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
     """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn."""
     temporary = directory is None
-    path = temporary_place() if directory is None else Path(directory)
+    path = Path(tempfile.mkdtemp(prefix="recall-node-") if directory is None else directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:
