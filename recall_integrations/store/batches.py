@@ -10,6 +10,7 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.sending import Sent, begun, insert_rows
 from recall_integrations.facts import rows as facts
-from recall_integrations.indexes.times import to_row
+from recall_integrations.indexes.times import to_micros, to_row
 from recall_integrations.languages import READ
 from recall_integrations.records import record
 from recall_integrations.store import journal, languages, rows
@@ -71,21 +72,18 @@ class Batch:
 MOST = 64  # writes of one transaction: the last one waits for all of them
 
 
+@record(slots=True, eq=False)
 class Asked:
     """A write that stands in the line."""
 
-    __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
-
-    def __init__(self, request: Batch, *, alone: bool) -> None:
-        self.request, self.alone = request, alone
-        self.taken: list[Asked] = []
-        self.changed = threading.Event()
-        self.over = self.in_company = False
-        self.answer: list[str] | None = None
-        self.error: BaseException | None = None
-
-    def is_done(self, answer: list[str]) -> None:
-        self.answer = answer
+    request: Batch
+    alone: bool
+    taken: list[Asked] = field(default_factory=list)  # the writes that it leads
+    changed: threading.Event = field(default_factory=threading.Event)
+    over: bool = False
+    in_company: bool = False  # whether it failed together with others
+    answer: list[str] | None = None
+    error: BaseException | None = None
 
     def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
         """Note the failure of the write, which may be on disk all the same."""
@@ -117,7 +115,7 @@ class Line:
 
     def ask(self, request: Batch, *, alone: bool = False) -> list[str]:
         """Write, by this thread or another one, and return the result."""
-        me = Asked(request, alone=alone)
+        me = Asked(request, alone)
         try:
             with self._lock:
                 self._threads.add(threading.get_ident())
@@ -278,8 +276,8 @@ class Batches:
         for one in written:
             parts.catalog.committed(one.scope_id, one.entities)
         for batch in batches:
-            for memory in batch.memories:
-                parts.expiry.note(scopes[batch.scope], memory.expires_at)
+            for end in filter(None, (memory.expires_at for memory in batch.memories)):
+                parts.expiry.note(scopes[batch.scope], to_micros(end))
         return written
 
     def _write_rows(

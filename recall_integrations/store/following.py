@@ -208,7 +208,7 @@ def _take(parts: StoreParts, news: _News, changes: int) -> None:
             parts.scopes[scope] = scope_id
             if touched:
                 parts.facts.drop(scope_id)
-            parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
+            parts.expiry.note(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
     parts.indexes.others_wrote(news.written, changes, news.head.seq - news.semantic)

@@ -37,6 +37,7 @@ from recall_integrations.store.directory import Held
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
 from recall_integrations.store.record_words import RecordWords
+from recall_integrations.store.rows import count_all
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
@@ -420,7 +421,8 @@ class Indexes:
         if embed:
             self._embed_all(progress)
         with self._engine.begin() as connection:
-            if embed or self._all_embedded():
+            vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
+            if embed or vectors >= count_all(connection):
                 journal.move(connection, SEMANTIC, journal.last_seq(connection))
         self.collections.rebuild(progress)
 
@@ -461,12 +463,7 @@ class Indexes:
 
     def _memory_count(self) -> int:
         with self._engine.connect() as connection:
-            return int(connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one())
-
-    def _all_embedded(self) -> bool:
-        with self._engine.connect() as connection:
-            vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
-        return int(vectors) >= self._memory_count()
+            return count_all(connection)
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Count the changes of a scope that each index lacks; only indexes that lack some."""

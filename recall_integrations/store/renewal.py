@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, delete, exists, func, or_, select
+from sqlalchemy import Connection, Engine, delete, exists, or_, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
@@ -74,7 +74,7 @@ def recut(parts: StoreParts) -> None:
     """Cut all words anew where another analyser cut them. The version is noted last, so a crash costs only time."""
     with parts.engine.connect() as connection:
         made_by = get_meta(connection, ANALYSER)
-        count = connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one()
+        count = rows.count_all(connection)
     if made_by == str(ANALYSER_VERSION):
         return
     if count:
@@ -98,8 +98,7 @@ def retell(parts: StoreParts) -> None:
 
 
 def _tell_anew(parts: StoreParts, connection: Connection) -> None:
-    counting = select(func.coalesce(func.sum(schema.scopes.c.memories), 0))
-    count = connection.execute(counting).scalar_one()
+    count = rows.count_all(connection)
     if parts.slots is None:
         facts.clear(connection)
     else:

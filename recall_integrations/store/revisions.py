@@ -11,7 +11,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection, Engine, func, select
@@ -121,12 +120,8 @@ class Expiry:
         at = self._next.get(self._scopes.get(scope, 0)) if self._next else None
         return at is not None and self.now() >= at
 
-    def note(self, scope_id: int, at: datetime | None) -> None:
-        """Note that a memory with this end was committed; `None` = it stays."""
-        self.note_micros(scope_id, None if at is None else to_micros(at))
-
-    def note_micros(self, scope_id: int, at: int | None) -> None:
-        """Note an end as `note` does, in microseconds."""
+    def note(self, scope_id: int, at: int | None) -> None:
+        """Note that a memory with this end was committed, in microseconds; `None` = it stays."""
         if at is None:
             return
         with self._lock:

@@ -176,7 +176,7 @@ class Writer:
             return False
         try:
             for one, ids in zip(asked, self._write_in_turn([one.request for one in asked], later), strict=True):
-                one.is_done(ids)
+                one.answer = ids
         except Exception as e:
             if _lost(e):  # maybe with the turn: each is tried again
                 raise
@@ -188,7 +188,7 @@ class Writer:
         """Write each in a transaction of its own, with its own error."""
         for one in asked:
             try:
-                one.is_done(self._write_in_turn([one.request], later)[0])
+                one.answer = self._write_in_turn([one.request], later)[0]
             except Exception as e:  # noqa: PERF203 - it is its caller's
                 one.has_failed(e)
                 if _lost(e):
