@@ -142,7 +142,6 @@ class _Policies:
         self._role, self._number = quoting.name(quoting.role), quoting.number()
 
     def name(self, command: str) -> str:
-        """Return the name of the policy for a command."""
         return f"{NAME}_{self._number}_{command}"
 
     def on(self, table: str, command: str, *, using: str = "", check: str = "") -> Iterator[str]:
@@ -435,15 +434,12 @@ class _Quoting:
     role: str  # of the tenant
 
     def text(self, value: str) -> str:
-        """Quote a text for a statement."""
         return str(self.connection.execute(text("SELECT quote_literal(:value)"), {"value": value}).scalar_one())
 
     def name(self, value: str) -> str:
-        """Quote a name for a statement."""
         return str(self.connection.execute(text("SELECT quote_ident(:value)"), {"value": value}).scalar_one())
 
     def schema(self) -> str:
-        """Return the quoted schema of the tables."""
         query = text(f"SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES})")
         return self.name(str(self.connection.execute(query).scalar_one()))
 

@@ -93,7 +93,7 @@ class Shelf:
         self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
 
     def name_of(self, scope: Scope) -> str:
-        """Return the name of a scope's directory."""
+        """Return the name under which the texts of a scope are kept."""
         with self._naming:
             name = self._names.get(scope)
             if name is None:

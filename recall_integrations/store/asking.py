@@ -290,7 +290,6 @@ class Vectors:
     error: EmbeddingError | None = None  # the reason why vectors are missing; `None` = nothing failed
 
     def of(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors in the order of the texts."""
         if all(text in self.made for text in texts):
             return [self.made[text] for text in texts]
         raise self.error if self.error is not None else NotYet
@@ -306,14 +305,12 @@ class Ahead:
     derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
 
     def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
-        """Return a vector for each memory; `None` where a memory has none."""
         made = {} if self.vectors is None else self.vectors.made
         found = [made.get(indexed_text(memory.text, memory.actor)) for memory in memories]
         whole = [vector for vector in found if vector is not None]
         return whole if len(whole) == len(found) else None
 
     def words_of(self, memory: Memory) -> Cut:
-        """Return the words of the text of a memory."""
         return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
 
     def derived_of(self, memory: Memory, now: datetime, slots: Slots | None) -> Derived:

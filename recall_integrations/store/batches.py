@@ -59,7 +59,6 @@ class Batch:
 
     @property
     def leaves(self) -> Set[Hashable]:
-        """Keys that the batch writes."""
         return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
 
     def _keys(self, memory: Memory) -> Iterator[Hashable]:
@@ -214,7 +213,6 @@ class Written:
 
     @property
     def embedded(self) -> bool:
-        """True if the vectors are written."""
         return self.appended.followed
 
 
@@ -235,7 +233,6 @@ class _Part:
 
     @property
     def numbered(self) -> Iterator[tuple[int, Memory]]:
-        """The memories of the batch with their numbers."""
         return zip(self.nums, self.batch.memories, strict=True)
 
 
@@ -348,7 +345,6 @@ class Batches:
     def _rows_of(
         self, part: _Part, positions: Sequence[int | None], tables: Mapping[Table, list[dict[str, Any]]]
     ) -> None:
-        """Add the rows that belong to one batch alone."""
         batch, scope_id, known, now = part.batch, part.scope_id, part.batch.known, part.batch.now
         for (num, memory), memory_id, position in zip(part.numbered, batch.ids, positions, strict=True):
             created = memory.created_at or now

@@ -174,7 +174,6 @@ class Collections:
 
     @property
     def _mine(self) -> bool:
-        """True if this process may use the collections."""
         return self.shared or self._held.keeps()
 
     def _noted(self, connection: Connection) -> dict[int, Home]:

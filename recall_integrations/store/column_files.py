@@ -76,7 +76,6 @@ class ColumnFiles:
 
     @property
     def _mine(self) -> bool:
-        """True if this process writes the files."""
         return self._held.keeps() or self._held.own_indexes
 
     # -- reading ---------------------------------------------------------------------------------------------------
@@ -123,7 +122,6 @@ class ColumnFiles:
         }
 
     def path(self, scope_id: int) -> Path:
-        """Return the path of the file of a scope, whether or not it exists."""
         return self._directory / f"{scope_id}{SUFFIX}"
 
     # -- writing ---------------------------------------------------------------------------------------------------

@@ -64,7 +64,6 @@ class Held:
 
     @property
     def learned(self) -> LearnedRows:
-        """Learned weights, as they are kept."""
         return LearnedRows(self, self.learns)
 
     def learns(self, wait_s: float) -> AbstractContextManager[None]:
@@ -86,11 +85,9 @@ class Held:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        """Make the tables of a new store."""
         make_ready(self.engine)
 
     def keeps(self) -> bool:
-        """Say whether this process keeps the indexes."""
         return self.keeping.is_locked
 
     def try_to_keep(self) -> bool:
@@ -101,11 +98,9 @@ class Held:
             return False
 
     def size(self) -> int:
-        """Count the bytes of all files in the directory, or of the database."""
         return size_of(self.path)
 
     def keep_no_longer(self) -> None:
-        """Let another process keep the indexes."""
         self.keeping.release()
 
     def fills(self) -> bool:

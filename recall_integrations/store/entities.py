@@ -77,7 +77,6 @@ class ScopeEntities:
     predicates: dict[str, int] = field(default_factory=dict)  # predicate -> its code in the edge columns
 
     def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:
-        """Add or extend an entity."""
         self.ent_of[entity_id] = ent  # first: a reader that finds the name in the index looks here next
         self.id_of[ent] = entity_id
         self.index.add(entity_id, name, tuple(aliases), declared=declared)
@@ -258,7 +257,6 @@ class EntityCatalog:
         return found
 
     def has(self, scope_id: int) -> bool:
-        """Say whether the scope's entities are in memory."""
         with self._lock:
             return scope_id in self._kept
 

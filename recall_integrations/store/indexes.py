@@ -427,7 +427,6 @@ class Indexes:
         self.collections.rebuild(progress)
 
     def _memories(self, what: str, progress: Progress | None) -> Iterator[Sequence[_Row]]:
-        """Yield all memories in batches, and tell the progress after each."""
         m = schema.memories.c
         last, done, total = 0, 0, self._memory_count()
         while True:

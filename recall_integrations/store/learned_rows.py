@@ -8,9 +8,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, delete, select
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from recall_integrations.store.turns import OfFile
 
 LEARNED = "learned/"  # of keys
-FILES = "learning"  # the directory in which earlier versions kept them: learning/<name>/<text>
 _DIGEST_BYTES = 12
 
 
@@ -99,15 +97,3 @@ def alone_by(lock: OfFile | AdvisoryLock, wait_s: float) -> Iterator[None]:
         yield
     finally:
         lock.release()
-
-
-def adopt(held: Held) -> None:
-    """Take over the files of an earlier version, where there are any; those that cannot be read are left out."""
-    there = held.path / FILES
-    if not there.is_dir():
-        return
-    with held.engine.begin() as connection:
-        for path in sorted(there.glob("*/*.json")):
-            with suppress(OSError, UnicodeDecodeError):
-                put_meta(connection, f"{LEARNED}{path.parent.name}/{path.name}", path.read_text(encoding="utf-8"))
-    shutil.rmtree(there, ignore_errors=True)

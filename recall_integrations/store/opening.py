@@ -19,7 +19,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.privacy.logs import told
-from recall_integrations.store import entities, following, journal, languages, learned_rows, renewal
+from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors, measure_all
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.clock import Clock
@@ -86,7 +86,6 @@ def open_parts(
         with parts.errors():
             directory.make_ready()
             _check_whole(directory)  # before missing parts are made
-            learned_rows.adopt(directory)
             parts.catalog.key = entities.store_key(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)

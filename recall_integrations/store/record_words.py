@@ -39,7 +39,6 @@ class RecordWords:
         return self._frequencies(scope_id)[term]
 
     def vocabulary(self, scope_id: int) -> list[tuple[str, int]]:
-        """Return the vocabulary, see `LexicalIndex`."""
         return sorted(self._frequencies(scope_id).items())
 
     def search(

@@ -35,7 +35,6 @@ class Removing:
         self._parts = parts
 
     def remove(self, scope: Scope, chosen: Chosen, most: int = REMOVED_MAX) -> tuple[int, int]:
-        """Remove some memories of a scope everywhere, in one transaction."""
         parts = self._parts
         with parts.errors():
             vectors = self.settled()
@@ -150,7 +149,6 @@ class Forgetting:
     def forget(
         self, ids: str | Iterable[str] | None, scope: Scope | None, filters: FiltersLike, user_id: str | None
     ) -> int:
-        """Check what `MemoryStore.forget` is asked for, and do it."""
         wanted = checked_filters(filters)
         if filters is not None and wanted is None:
             raise InvalidFilter("filters hold no condition. To forget all of a scope, give only the scope.")

@@ -219,7 +219,6 @@ def _orphans(connection: Connection) -> int:
 
 
 def _empty(connection: Connection) -> list[int]:
-    """List the scopes without a memory and without a declared name."""
     s, e, m = schema.scopes.c, schema.entities.c, schema.memories.c
     named = exists().where(e.scope_id == s.scope_id)
     full = exists().where(m.scope_id == s.scope_id)

@@ -97,7 +97,6 @@ class Expiry:
         self._swept = 0
 
     def load(self, connection: Connection) -> None:
-        """Read the next end of each scope."""
         first = select(_m.scope_id, func.min(_m.expires_at)).where(ends()).group_by(_m.scope_id)
         found = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
         with self._lock:
@@ -112,7 +111,6 @@ class Expiry:
         return not self._next and not self._left
 
     def now(self) -> int:
-        """Read the store's clock, in microseconds."""
         return to_micros(time_of(self._clock))
 
     def _due(self, scope: Scope) -> bool:
@@ -178,7 +176,6 @@ class Expiry:
         return found
 
     def scope_of(self, scope_id: int) -> Scope | None:
-        """Return the scope with this number."""
         return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
 
     def removed(self, scope_id: int, *, whole: bool, upto: int) -> None:

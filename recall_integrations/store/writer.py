@@ -163,7 +163,6 @@ class Writer:
         return known.vectors_of(given.memories) is not None
 
     def _lead(self, take: Callable[[], Sequence[Asked]]) -> None:
-        """Write the batches in the line, in one turn."""
         with self._turn() as later:
             asked = take()
             if len(asked) == 1 or not self._written_together(asked, later):
@@ -243,7 +242,6 @@ class Writer:
                     warming.warm(self._reader.languages(scope_id).kept_in)
 
     def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:
-        """Choose the part of a batch to write, by the stored duplicates."""
         ended = 0 if scope_id is None else self._parts.expiry.ended(scope_id)
         with self._parts.engine.connect() as connection:
             return self._duplicates.settle(connection, scope_id, batch, ids, wish, ended)

@@ -184,16 +184,3 @@ def test_who_learns_may_change_what_serves(shelf) -> None:
         name = put(shelf, serving="v1")
         assert shelf.state(name, fresh=True).serving == "v1"
     put(shelf, BOB, serving="v1")
-
-
-def test_files_of_an_earlier_version_are_taken_over(tmp_path, timer) -> None:
-    with MemoryStore.open(tmp_path) as store:
-        files = tmp_path / "learning" / Shelf(store.learned, store.entity_key).name_of(ANN)
-    files.mkdir(parents=True)
-    (files / STATE).write_text(json.dumps({"serving": "v1"}))
-    (files / "v1.json").write_text(V1.to_json())
-    (files / "v2.json").write_bytes(b"\xff\xfe")
-    with MemoryStore.open(tmp_path) as store:
-        shelf = Shelf(store.learned, store.entity_key, timer)
-        assert served(shelf, ANN, "x", 0.1).version == V1 and shelf.versions(files.name) == ("v1",)
-    assert not files.parent.exists()
