@@ -123,6 +123,11 @@ class LexicalIndex:
         self._index.reload()
         self._searcher = self._index.searcher()
 
+    def refresh(self) -> None:
+        """Load the commits of another process."""
+        with _named("The lexical index cannot be read again"), self._lock:
+            self._publish()
+
     def _num(self, num: int) -> Any:
         return self._tantivy.Query.term_query(self._schema, "num", num)
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -45,6 +46,7 @@ logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
 OWED_MAX = 20_000  # changes from which on a write brings them to the lexical index itself
+OWED_S = 3.0  # since the first of them, for which their thread waits for quiet
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
@@ -70,7 +72,7 @@ class Indexes:
         self._keeps, self._state = held.keeps, state
         self.embedding = embedding
         self.notices: list[str] = []
-        self._read: tuple[int, RecordWords] | None = None  # what is asked where another process keeps the index
+        self._read: tuple[int, WordIndex] | None = None  # what is asked where another process keeps the index
         self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle, self.ready = self.collections.settle, self.collections.ready
@@ -81,6 +83,7 @@ class Indexes:
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._closed = False
+        self._owed_at = 0.0  # time of the first of them, in monotonic seconds
         self.owed = 0  # changes that the lexical index lacks: memories are found in columns, so they may wait
         self.owner: Callable[[], object | None] | None = None  # the store; without one, no change waits
         self._later = Filling(self._apply_later, self._could_not)
@@ -128,14 +131,26 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all earlier commits; the record, where another process keeps the index."""
+        """The lexical index, with all earlier commits; where another process keeps it, it is a moment behind."""
         if self._keeps():
             self.apply_owed()
             return self._open_lexical()
-        state, known = self._state(), self._read
-        if known is None or known[0] != state:
-            self._read = known = state, RecordWords(self._engine)
-        return known[1]
+        with self._open_lock:
+            state, known = self._state(), self._read
+            if known is None or known[0] != state:
+                self._read = known = state, self._of_another()
+            return known[1]
+
+    def _of_another(self) -> WordIndex:
+        """Read the index of the process that keeps it again; in PostgreSQL there is none, and the record is read."""
+        if self._held.own_indexes:
+            return RecordWords(self._engine)
+        path = self._path(LEXICAL)
+        if self._lexical is None or self._lexical.path != path:
+            self._lexical = LexicalIndex(path)
+        else:
+            self._lexical.refresh()
+        return self._lexical
 
     def _open_lexical(self) -> LexicalIndex:
         if self._lexical is None:
@@ -211,11 +226,14 @@ class Indexes:
         """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
             return
-        self.owed += changes
+        self._add(changes)
         if self.owed > OWED_MAX:
             self.catch_up()
-        else:
-            self._later.wake()
+
+    def _add(self, changes: int) -> None:
+        self._owed_at = self._owed_at if self.owed else time.monotonic()
+        self.owed += changes
+        self._later.wake(urgent=time.monotonic() - self._owed_at > OWED_S)
 
     def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
         """Register the commits of other processes: how many changes, and how many of all lack their vectors."""
@@ -225,8 +243,7 @@ class Indexes:
             return
         self.vectors_written(written, changes)
         if self._keeps():
-            self.owed += changes
-            self._later.wake(urgent=self.owed > OWED_MAX)
+            self._add(changes)
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -480,7 +497,7 @@ class Indexes:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
-        return lag if self._keeps() else {**lag, LEXICAL: 0}  # the record is read
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # it may be a moment behind
 
     def note(self, message: str) -> None:
         message = told(message)

@@ -1,7 +1,6 @@
-"""The words of a scope for a process that does not keep the lexical index: read from the record.
+"""The words of a scope in PostgreSQL, which has no lexical index: read from the record, in a time that grows with it.
 
-In a directory another process writes tantivy's files; in PostgreSQL there are none. Only scopes whose words do not fit
-into memory are asked for here, in a time that grows with the scope.
+Only scopes whose words do not fit into memory are asked for here.
 """
 
 from __future__ import annotations
