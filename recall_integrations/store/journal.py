@@ -281,8 +281,9 @@ def prune_old(connection: Connection, keep: int) -> None:
     """Drop all but the newest entries, while others read along.
 
     A reader behind the kept entries begins anew (`store/following.py`), so `keep` exceeds the lag of any reader.
+    Entries whose vectors are not made stay.
     """
-    upto = last_seq(connection) - keep
+    upto = min(last_seq(connection) - keep, cursors(connection).get(SEMANTIC, 0))
     if upto > pruned(connection).seq:
         prune(connection, upto)
 
