@@ -33,7 +33,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import (
     NO_HOME,
@@ -299,8 +298,6 @@ class Collections:
 
     def follow(self, scope_ids: set[int], changes: int) -> None:
         """Register vectors that were written and memories that were removed, by any process."""
-        if not self.shared and not self._large(scope_ids):
-            return
         now = time.monotonic()
         with self._lock:
             self._touched |= scope_ids
@@ -308,13 +305,6 @@ class Collections:
             self._waiting += changes
             urgent = self._waiting >= WAITING_MAX or now - self._since > WAITED_S
         self.filling.wake(urgent=urgent and not self._tries)
-
-    def _large(self, scope_ids: set[int]) -> bool:
-        s = schema.scopes.c
-        large = select(s.scope_id).where((s.memories > self._scan_max()) | (s.vector_home != NO_HOME))
-        with self._engine.connect() as connection:
-            parts = in_parts(sorted(scope_ids))
-            return any(connection.execute(large.where(s.scope_id.in_(part)).limit(1)).first() for part in parts)
 
     def settle(self, timeout: float | None = None) -> bool:
         """Fill all collections now; say whether they hold everything within `timeout` seconds. Without a limit, a
