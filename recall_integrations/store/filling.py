@@ -5,6 +5,7 @@ A failure ends the thread; the work is tried again when it is woken the next tim
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -16,14 +17,18 @@ QUIET_S = 1.0  # without another wake, until work begins that is not urgent
 
 
 class Filling:
-    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one."""
+    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one.
 
-    def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
-        self._step = step
-        self._failed = failed
+    `most_s`: seconds since the first wake after which it waits for quiet no longer.
+    """
+
+    def __init__(
+        self, step: Callable[[], bool], failed: Callable[[BaseException], None], *, most_s: float = math.inf
+    ) -> None:
+        self._step, self._failed, self._most_s = step, failed, most_s
         self._changed = threading.Condition(threading.RLock())  # reentrant: the collector may stop it in any thread
         self._thread: threading.Thread | None = None
-        self._due = 0.0
+        self._due = self._first = 0.0  # when a step begins, and when it was first woken for that
         self._woken = False
         self._waited_for = 0
         self._holding = 0
@@ -49,9 +54,11 @@ class Filling:
         with self._changed:
             if self._stopped:
                 return
+            now = time.monotonic()
+            self._first = self._first if self._woken else now
             self._woken = True
-            pause = 0.0 if urgent or self.hurried else QUIET_S
-            before, self._due = self._due, time.monotonic() + (pause if after is None else after)
+            pause = 0.0 if urgent or self.hurried or now - self._first > self._most_s else QUIET_S
+            before, self._due = self._due, now + (pause if after is None else after)
             self._begin()
             if self._due < before:
                 self._changed.notify_all()

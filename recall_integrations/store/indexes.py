@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import logging
 import threading
-import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
@@ -83,10 +82,9 @@ class Indexes:
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
         self._closed = False
-        self._owed_at = 0.0  # time of the first of them, in monotonic seconds
         self.owed = 0  # changes that the lexical index lacks: memories are found in columns, so they may wait
         self.owner: Callable[[], object | None] | None = None  # the store; without one, no change waits
-        self._later = Filling(self._apply_later, self._could_not)
+        self._later = Filling(self._apply_later, self._could_not, most_s=OWED_S)
         self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
@@ -226,14 +224,10 @@ class Indexes:
         """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
             return
-        self._add(changes)
+        self.owed += changes
+        self._later.wake()
         if self.owed > OWED_MAX:
             self.catch_up()
-
-    def _add(self, changes: int) -> None:
-        self._owed_at = self._owed_at if self.owed else time.monotonic()
-        self.owed += changes
-        self._later.wake(urgent=time.monotonic() - self._owed_at > OWED_S)
 
     def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
         """Register the commits of other processes: how many changes, and how many of all lack their vectors."""
@@ -241,9 +235,10 @@ class Indexes:
         written = set(scopes)
         if not written:
             return
-        self.vectors_written(written, changes)
+        self.vectors_written(written)
         if self._keeps():
-            self._add(changes)
+            self.owed += changes
+            self._later.wake()
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -355,12 +350,12 @@ class Indexes:
             insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
             journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
-        self.vectors_written({c.scope_id for c in batch}, len(batch))
+        self.vectors_written({c.scope_id for c in batch})
 
-    def vectors_written(self, scope_ids: set[int], changes: int) -> None:
+    def vectors_written(self, scope_ids: set[int]) -> None:
         """Tell the collections of written vectors and removed memories, where this process may fill them."""
         if self.collections.shared or self._keeps():
-            self.collections.follow(scope_ids, changes)
+            self.collections.follow(scope_ids)
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """Make a vector per text. A text that fails where others succeed gets none, and does not block the rest."""

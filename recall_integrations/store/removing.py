@@ -111,7 +111,7 @@ class Removing:
         else:
             self._parts.catch_up(scope_id, vectors)
         if followed:
-            indexes.vectors_written({scope_id}, len(changes))
+            indexes.vectors_written({scope_id})
 
     def _removed(
         self, scope: Scope, scope_id: int, chosen: Chosen, most: int, vectors: Vectors | None
