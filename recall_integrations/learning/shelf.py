@@ -84,7 +84,6 @@ class Shelf:
 
     def __init__(self, kept: LearnedRows, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
         self._kept, self._key, self._timer, self._lock = kept, key, timer, threading.Lock()
-        self._alone = 0  # the thread that learns or changes what serves
         self._naming = threading.Lock()
         self._states: dict[str, tuple[float, object | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
@@ -175,16 +174,8 @@ class Shelf:
     @contextmanager
     def alone(self, wait_s: float = 0.0) -> Iterator[None]:
         """Keep others from learning and from changing what serves, inside. Reentrant."""
-        me = threading.get_ident()
-        if self._alone == me:
-            yield
-            return
         with self._kept.alone(wait_s):
-            self._alone = me
-            try:
-                yield
-            finally:
-                self._alone = 0
+            yield
 
     def change(self, name: str, change: Callable[[State], State]) -> State:
         """Write a state that is made of the one before."""

@@ -64,7 +64,7 @@ class Held:
 
     @property
     def learned(self) -> LearnedRows:
-        return LearnedRows(self, self.learns)
+        return LearnedRows(self)
 
     def learns(self, wait_s: float) -> AbstractContextManager[None]:
         """Keep other processes from learning and from switching weights inside the block; wait so many seconds."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from sqlalchemy import ColumnElement, Connection, delete, select
@@ -38,9 +39,23 @@ def name_of(scope: Scope, key: bytes) -> str:
 class LearnedRows:
     """Texts of scopes. Methods raise `StoreError` where a text cannot be read, written or removed."""
 
-    def __init__(self, held: Held, alone: Callable[[float], AbstractContextManager[None]]) -> None:
+    def __init__(self, held: Held) -> None:
         self._held = held
-        self.alone = alone  # keeps others from learning and from switching weights: (seconds to wait)
+        self._alone = 0  # the thread that learns or switches weights
+
+    @contextmanager
+    def alone(self, wait_s: float) -> Iterator[None]:
+        """Keep others from learning and from switching weights inside the block. Reentrant."""
+        me = threading.get_ident()
+        if self._alone == me:
+            yield
+            return
+        with self._held.learns(wait_s):
+            self._alone = me
+            try:
+                yield
+            finally:
+                self._alone = 0
 
     def sign(self, name: str, of: str) -> object | None:
         """Return a digest of the text; `None` where there is none."""
