@@ -65,7 +65,6 @@ def connection_class() -> Any:
             return self
 
         def executemany(self, *given: Any, **more: Any) -> None:
-            """Execute for several rows as the driver does, and wait for the answer."""
             super().executemany(*given, **more)
             self._answered()
 

@@ -12,8 +12,6 @@ from recall_integrations.errors import StoreVersionError
 EMBEDDING = "embedding"  # the fingerprint of what made the vectors
 LAST = "last_seq"  # the highest number of an entry of the journal, as it was pruned last
 PRUNED = "pruned"  # number and digest of the last entry that was dropped from the journal
-WRITTEN = "memories written in "  # before a language, `BY_SCOPE` and a number: how many a scope has written
-BY_SCOPE = " by scope "
 OWED = "compacting"  # not empty while something stands in files yet whose removal no change tells
 SPENT = "facts_llm_spent"  # what a language model was asked in this hour
 OTHER_VERSION = (  # what is to be done about a store of one
@@ -53,7 +51,7 @@ def pruned_upto(connection: Connection) -> int:
 def put_meta(connection: Connection, key: str, value: str) -> None:
     """Set a value, in the caller's transaction. What only the owner of a store notes, a tenant leaves alone."""
     role = tenant_of(connection)
-    if role is not None and key not in (OWED, spent_by(role)) and not key.startswith(WRITTEN):
+    if role is not None and key not in (OWED, spent_by(role)):
         return
     row = update(schema.meta).where(schema.meta.c.key == key).values(value=value)
     if not connection.execute(row).rowcount:

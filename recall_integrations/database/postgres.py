@@ -8,8 +8,21 @@ from functools import partial
 from typing import Any, Literal
 from urllib.parse import urlencode
 
-from sqlalchemy import URL, Connection, Engine, Table, UniqueConstraint, create_engine, event, inspect, make_url, text
-from sqlalchemy.engine import Inspector
+from sqlalchemy import (
+    URL,
+    Connection,
+    Dialect,
+    Engine,
+    MetaData,
+    PrimaryKeyConstraint,
+    Table,
+    UniqueConstraint,
+    create_engine,
+    event,
+    inspect,
+    make_url,
+    text,
+)
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -245,44 +258,24 @@ def _make(connection: Connection) -> int:
 
 
 def _differences(connection: Connection) -> Iterator[str]:
-    found = inspect(connection)
-    there = set(found.get_table_names())  # others may live in the same database
+    there = set(inspect(connection).get_table_names())  # others may live in the same database
     for table in schema.metadata.sorted_tables:
         if table.name not in there:
             yield f"the table {table.name} is missing"
             continue
-        yield from _of_columns(found, table)
-        yield from _of_keys(found, table)
+        found = Table(table.name, MetaData(), autoload_with=connection)
+        kept = set(_parts_of(found, connection.dialect))
+        yield from (f"{table.name} lacks {one}" for one in _parts_of(table, connection.dialect) if one not in kept)
+        more = sorted(set(found.columns.keys()) - set(table.columns.keys()))
+        yield from (f"{table.name} has the column {name}, which is not of this package" for name in more)
 
 
-def _of_columns(found: Inspector, table: Table) -> Iterator[str]:
-    dialect = found.dialect
-    there = {column["name"]: column for column in found.get_columns(table.name)}
-    for name in there.keys() - table.columns.keys():
-        yield f"{table.name} has the column {name}, which is not of this package"
+def _parts_of(table: Table, dialect: Dialect) -> Iterator[str]:
+    """Yield a name of each column, key and index of a table, with all that has to agree."""
     for column in table.columns:
-        one = there.get(column.name)
-        if one is None:
-            yield f"{table.name} lacks the column {column.name}"
-            continue
-        wanted = column.type.compile(dialect).partition(" COLLATE ")[0]
-        wanted, kept = _NAMES.get(wanted, wanted), one["type"].compile(dialect).partition(" COLLATE ")[0]
-        if kept != wanted:
-            yield f"{table.name}.{column.name} is {kept}, not {wanted}"
-        if one["nullable"] != column.nullable:
-            yield f"{table.name}.{column.name} {'may' if one['nullable'] else 'may not'} be null"
-
-
-def _of_keys(found: Inspector, table: Table) -> Iterator[str]:
-    """Yield a sentence for each key and index that is missing, by its columns or its name."""
-    primary = [column.name for column in table.primary_key.columns]
-    if found.get_pk_constraint(table.name)["constrained_columns"] != primary:
-        yield f"the primary key of {table.name} is not ({', '.join(primary)})"
-    unique = {tuple(one["column_names"]) for one in found.get_unique_constraints(table.name)}
-    for key in table.constraints:
-        if isinstance(key, UniqueConstraint) and (columns := tuple(one.name for one in key.columns)) not in unique:
-            yield f"{table.name} lacks the unique key ({', '.join(columns)})"
-    indexes = {one["name"]: one["column_names"] for one in found.get_indexes(table.name)}
-    for index in sorted(table.indexes, key=lambda one: str(one.name)):
-        if indexes.get(str(index.name)) != [column.name for column in index.columns]:
-            yield f"{table.name} lacks the index {index.name}"
+        kind = column.type.compile(dialect).partition(" COLLATE ")[0]
+        yield f"the column {column.name} {_NAMES.get(kind, kind)}{'' if column.nullable else ' NOT NULL'}"
+    for what, keys in (("primary", PrimaryKeyConstraint), ("unique", UniqueConstraint)):
+        found = (key for key in table.constraints if isinstance(key, keys))
+        yield from sorted(f"the {what} key ({', '.join(key.columns.keys())})" for key in found)
+    yield from sorted(f"the index {one.name} ({', '.join(one.columns.keys())})" for one in table.indexes)

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Connection, Engine, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import BY_SCOPE, OWED, WRITTEN, get_meta, spent_by, tenant_of
+from recall_integrations.database.meta import OWED, get_meta, spent_by, tenant_of
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
 from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
@@ -142,7 +142,6 @@ class _Policies:
         self._role, self._number = quoting.name(quoting.role), quoting.number()
 
     def name(self, command: str) -> str:
-        """Return the name of the policy for a command."""
         return f"{NAME}_{self._number}_{command}"
 
     def on(self, table: str, command: str, *, using: str = "", check: str = "") -> Iterator[str]:
@@ -175,16 +174,13 @@ def _valid(part: str, blank: str) -> str:
 
 
 def _of_notes(policies: _Policies, quoting: _Quoting) -> Iterator[str]:
-    of_scope = f"split_part(key, {quoting.text(BY_SCOPE)}, 2) IN (SELECT s.scope_id::text FROM scopes s)"
-    shape = quoting.text(f"^{WRITTEN}[a-z]{{1,8}}{BY_SCOPE}[0-9]+$")
-    counted = f"(key ~ {shape} AND {of_scope})"
     spent, owed = f"key = {quoting.text(spent_by(quoting.role))}", f"key = {quoting.text(OWED)}"
     shared = f"key IN ({', '.join(map(quoting.text, SHARED))}) OR starts_with(key, {quoting.text(WORTH)})"
-    written = f"{spent} OR ({counted} AND value ~ '^[0-9]{{1,9}}$') OR ({owed} AND value = '1')"
-    yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent} OR {counted}")
+    written = f"{spent} OR ({owed} AND value = '1')"
+    yield from policies.on("meta", "SELECT", using=f"{shared} OR {spent}")
     yield from policies.on("meta", "INSERT", check=written)
-    yield from policies.on("meta", "UPDATE", using=f"{owed} OR {spent} OR {counted}", check=written)
-    yield from policies.on("meta", "DELETE", using=f"{spent} OR {counted}")
+    yield from policies.on("meta", "UPDATE", using=f"{owed} OR {spent}", check=written)
+    yield from policies.on("meta", "DELETE", using=spent)
 
 
 BEGUN = "embedding"  # key in `meta` that a store has from its first memory on
@@ -438,15 +434,12 @@ class _Quoting:
     role: str  # of the tenant
 
     def text(self, value: str) -> str:
-        """Quote a text for a statement."""
         return str(self.connection.execute(text("SELECT quote_literal(:value)"), {"value": value}).scalar_one())
 
     def name(self, value: str) -> str:
-        """Quote a name for a statement."""
         return str(self.connection.execute(text("SELECT quote_ident(:value)"), {"value": value}).scalar_one())
 
     def schema(self) -> str:
-        """Return the quoted schema of the tables."""
         query = text(f"SELECT nspname FROM pg_namespace WHERE oid = (SELECT relnamespace {_MEMORIES})")
         return self.name(str(self.connection.execute(query).scalar_one()))
 

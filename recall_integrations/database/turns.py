@@ -398,7 +398,6 @@ class Lease:
             self._outside.end()
 
     def close(self) -> None:
-        """End the connection, and the lock with it."""
         self._outside.close()
 
 

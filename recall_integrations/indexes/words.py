@@ -128,21 +128,6 @@ class LexicalIndex:
         with _named("The lexical index cannot be read again"), self._lock:
             self._publish()
 
-    def has(self, num: int) -> bool:
-        """Say whether the index holds a memory."""
-        with _named("The lexical index failed to look up a memory"):
-            return bool(self._searcher.search(self._num(num), limit=1, count=True).count)
-
-    def holding(self, scope_id: int, term: str, nums: Sequence[int]) -> int:
-        """Count the memories of `nums` that hold a stem."""
-        if not nums:
-            return 0
-        t, searcher = self._tantivy, self._searcher
-        with _named("The lexical index failed to count"):
-            some = t.Query.boolean_query([(t.Occur.Should, self._num(num)) for num in nums])
-            both = t.Query.boolean_query([(t.Occur.Must, some), (t.Occur.Must, self._query(scope_id, term))])
-            return int(searcher.search(both, limit=1, count=True).count)
-
     def _num(self, num: int) -> Any:
         return self._tantivy.Query.term_query(self._schema, "num", num)
 

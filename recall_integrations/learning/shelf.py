@@ -1,6 +1,6 @@
 """The versions of scopes, and what serves each: a text for each version and one for the state.
 
-`store.learned_files` says where they are kept, and that a process which is killed leaves them whole.
+`store.learned_rows` says where they are kept, and that a process which is killed leaves them whole.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from cachetools import LRUCache
@@ -22,7 +21,7 @@ from recall_integrations.learning.version import Version, VersionId, from_json, 
 from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.records import record
-from recall_integrations.store.learned_files import Kept, LearnedFiles, name_of
+from recall_integrations.store.learned_rows import LearnedRows, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 
@@ -83,9 +82,8 @@ class State:
 class Shelf:
     """Versions and states of a store. Threads share it; processes and nodes share what is kept."""
 
-    def __init__(self, kept: Kept | Path, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
-        self._kept: Kept = LearnedFiles(kept) if isinstance(kept, Path) else kept
-        self._key, self._timer, self._lock = key, timer, threading.Lock()
+    def __init__(self, kept: LearnedRows, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
+        self._kept, self._key, self._timer, self._lock = kept, key, timer, threading.Lock()
         self._naming = threading.Lock()
         self._states: dict[str, tuple[float, object | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
@@ -94,7 +92,7 @@ class Shelf:
         self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
 
     def name_of(self, scope: Scope) -> str:
-        """Return the name of a scope's directory."""
+        """Return the name under which the texts of a scope are kept."""
         with self._naming:
             name = self._names.get(scope)
             if name is None:
@@ -175,7 +173,7 @@ class Shelf:
 
     @contextmanager
     def alone(self, wait_s: float = 0.0) -> Iterator[None]:
-        """Keep other processes from learning and from changing what serves, inside."""
+        """Keep others from learning and from changing what serves, inside. Reentrant."""
         with self._kept.alone(wait_s):
             yield
 

@@ -282,7 +282,7 @@ class Caching:
         if any(reason in UNSETTLED or reason.startswith("failure") for reason in reasons):
             return False
         scope_id = self._store.scope_id(request.scope)
-        return scope_id is None or not self._config.query.spelling or self._store.spells(scope_id)
+        return scope_id is None or not self._config.query.spelling or self._store.speller(scope_id) is not None
 
     def _reads_alike(self, request: RecallRequest, kept: Kept) -> ParsedQuery | None:
         """Return a query that is written differently and reads the same, as it may be seen; `None` = it does not."""

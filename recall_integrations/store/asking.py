@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import field
@@ -25,7 +25,7 @@ from sqlalchemy import Connection, select
 from tenacity import Retrying
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import BY_SCOPE, WRITTEN, put_meta
+from recall_integrations.database.meta import put_meta
 from recall_integrations.embeddings import probe
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
@@ -39,6 +39,7 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.retries import AGAIN_S, TRIES, policy
+from recall_integrations.store import languages
 from recall_integrations.text import language_of
 from recall_integrations.types import Memory, indexed_text
 
@@ -148,7 +149,6 @@ class AskedEmbedding:
 COSINE_WORTH = "cosine worth of "  # key in `meta`, before the fingerprint of an embedding
 IN = " in "  # and before a language that is not English
 SPREAD = "spread"  # stands where a language does: how far apart cosines are, measured with English
-READ_ONE_BY_ONE = 20  # scopes whose counts are read by their names
 MEMORIES_MIN = 10  # of a scope in a language, before eighty texts are embedded to measure it
 
 logger = logging.getLogger(__name__)
@@ -157,53 +157,41 @@ logger = logging.getLogger(__name__)
 class CosineWorth:
     """Factors by language, and when to measure them. Threads share it.
 
-    `measured` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
+    `measure` calls the embedding and holds no lock meanwhile; `note` is called under the store's write lock.
     """
 
     def __init__(self, embedding: Embedding, costly: bool) -> None:
         self._embedding = embedding
-        self._bundled = isinstance(embedding, StaticEmbedding)
-        self.measures = not (self._bundled or costly)
+        self.bundled = isinstance(embedding, StaticEmbedding)
+        self.measures = not (self.bundled or costly)
         self._known: dict[str, float] = {}
-        self._noted: dict[tuple[int, str], int] = {}  # by scope and language
-        self._before: dict[tuple[int, str], int] = {}  # counts before the notes of the last write
-        self._tried: set[str] = set()
+        self._owed: dict[str, float] = {}  # measured here, and not noted in the store yet
+        self._under_way: set[str] = set()
         self._lock = threading.Lock()  # only one of two writers measures
-
-    @property
-    def english(self) -> float | None:
-        """The measured factor of English; `None` = not yet."""
-        return self._known.get(probe.ENGLISH)
 
     @property
     def spread(self) -> float:
         """The spread of cosines, as a multiple of that of the bundled embedding; 1 = not measured."""
-        return 1.0 if self._bundled else self._known.get(SPREAD, 1.0)
+        return 1.0 if self.bundled else self._known.get(SPREAD, 1.0)
 
-    def of(self, language: str, text: str, scope_id: int | None = None) -> float:
+    def of(self, language: str, text: str, told: Mapping[str, int] | None = None) -> float:
         """Return the worth of a cosine with a text in this language, 1 = that of the bundled model in English.
 
         A language that was not measured gets the least of those in its script; else at most 1.
 
-        `scope_id`: languages that are rare in this scope count as not measured; `None` = all measured ones count.
+        `told`: memories of the scope by language; rare ones count as not measured. `None` = all measured ones count.
         """
-        if self._bundled:
+        if self.bundled:
             return bundled_worth(language, text)
-        english = 1.0 if self.english is None else self.english
-        known = dict(self._known)
-        if scope_id is not None:
-            known = {code: v for code, v in known.items() if self._noted.get((scope_id, code), 0) >= MEMORIES_MIN}
+        known, english = dict(self._known), self._known.get(probe.ENGLISH, 1.0)
+        if told is not None:
+            known = {code: value for code, value in known.items() if told.get(code, 0) >= MEMORIES_MIN}
         found = probe.worth_in(language, text, {**known, probe.ENGLISH: english})
         return min(english, 1.0) if found is None else found
 
-    @property
-    def reads(self) -> bool:
-        """True if notes count: for the bundled embedding none does."""
-        return not self._bundled
-
-    def load(self, connection: Connection, made_by: str | None, scopes: Collection[int] | None = None) -> None:
+    def load(self, connection: Connection, made_by: str | None) -> None:
         """Read the notes about the embedding that made the store."""
-        if made_by is None or not self.reads:
+        if made_by is None or self.bundled:
             return
         key, m = f"{COSINE_WORTH}{made_by}", schema.meta
         noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
@@ -211,89 +199,72 @@ class CosineWorth:
             language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
             if language in probe.LANGUAGES or language == SPREAD:
                 self._known[language] = float(value)
-        counts = select(m.c.key, m.c.value).where(m.c.key.startswith(WRITTEN, autoescape=True))
-        if scopes is not None and len(scopes) <= READ_ONE_BY_ONE:
-            keys = [f"{WRITTEN}{language}{BY_SCOPE}{scope}" for language in probe.LANGUAGES for scope in scopes]
-            counts = select(m.c.key, m.c.value).where(m.c.key.in_(keys))
-        for name, value in connection.execute(counts):
-            language, _, scope = name.removeprefix(WRITTEN).partition(BY_SCOPE)
-            if scope.isdecimal() and value.isdecimal():
-                self._noted[int(scope), language] = int(value)
 
-    def _counted(self, scope_id: int | None, texts: Sequence[str]) -> dict[str, int]:
-        """Count, for each language still counted, the memories of a scope (`None` = a new one) with these texts."""
-        counted: dict[str, int] = {}
-        for language, count in Counter(filter(None, map(language_of, texts))).items():
-            noted = 0 if scope_id is None else self._noted.get((scope_id, language), 0)
-            if language in probe.LANGUAGES and noted < MEMORIES_MIN:
-                counted[language] = noted + count
-        return counted
+    def lacks(self, language: str) -> bool:
+        """Say whether a language can be measured, and is not."""
+        return language in probe.LANGUAGES and language not in self._known
 
-    def measured(self, scope_id: int | None = None, texts: Sequence[str] = ()) -> Mapping[str, float]:
-        """Measure languages that are due, and return their factors to note. An embedding that fails fails no write."""
+    def measure(self, languages: Iterable[str] = ()) -> bool:
+        """Measure English and these languages where that lacks; say whether any was. A failure fails no write."""
         if not self.measures:
-            return {}
-        counts = [*self._counted(scope_id, texts).items()]
-        counts += [(language, count) for (_, language), count in list(self._noted.items())]
-        wanted = [probe.ENGLISH, *sorted({language for language, count in counts if count >= MEMORIES_MIN})]
+            return False
         with self._lock:
-            known = self._known.keys() if SPREAD in self._known else self._known.keys() - {probe.ENGLISH}
-            due = [language for language in wanted if language not in known and language not in self._tried]
-            self._tried.update(due)
-        found: dict[str, float] = {}
-        for place, language in enumerate(due):
-            try:
+            due = [probe.ENGLISH] if SPREAD not in self._known or self.lacks(probe.ENGLISH) else []
+            due = [one for one in dict.fromkeys((*due, *filter(self.lacks, languages))) if one not in self._under_way]
+            self._under_way.update(due)
+        try:
+            for language in due:
                 reached, spread = probe.measured(self._embedding, language)
-                found[language] = probe.worth(reached)
+                self._owed[language] = self._known[language] = probe.worth(reached)
                 if language == probe.ENGLISH:
-                    found[SPREAD] = spread
-            except failures() as e:  # noqa: PERF203 - each is a call of a model; the memory is stored without it
-                # The next write may succeed.
-                self._tried.difference_update(due[place:])
-                logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
-                break
-        self._known.update(found)
-        return found
+                    self._owed[SPREAD] = self._known[SPREAD] = spread
+        except failures() as e:  # the memory is stored without it, and the next write may succeed
+            logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
+        finally:
+            self._under_way.difference_update(due)
+        return bool(due)
 
-    def note(
-        self,
-        connection: Connection,
-        measured: Mapping[str, float],
-        scope_id: int | None = None,
-        texts: Sequence[str] = (),
-        *,
-        more: bool = False,
-    ) -> None:
-        """Note measured factors, and count the texts that are written to a scope, in the caller's transaction."""
-        written = self._counted(scope_id, texts) if self.measures else {}
-        for language, value in measured.items():
+    def note(self, connection: Connection) -> list[str]:
+        """Note what was measured, in the caller's transaction; return it for `noted`."""
+        owed = dict(self._owed)
+        for language, value in owed.items():
             suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
-        if not more:
-            self._before = {}
-        if scope_id is None:
-            return
-        for language, count in sorted(written.items()):
-            put_meta(connection, f"{WRITTEN}{language}{BY_SCOPE}{scope_id}", str(count))
-            self._before.setdefault((scope_id, language), self._noted.get((scope_id, language), 0))
-            self._noted[scope_id, language] = count
+        return list(owed)
 
-    def forget(self, measured: Iterable[str]) -> None:
-        """Forget factors that could not be noted: the next write measures them again."""
-        for language in measured:
-            self._known.pop(language, None)
-            self._tried.discard(language)
-        self._noted.update(self._before)
-        self._before = {}
-
-    def again(self) -> None:
-        """Try failed languages again."""
-        self._tried.clear()
+    def noted(self, languages: Iterable[str]) -> None:
+        """Take notice that what `note` returned is committed."""
+        for language in languages:
+            self._owed.pop(language, None)
 
     def anew(self) -> None:
         """Forget all factors, since all vectors are made anew, maybe by another embedding."""
         self._known.clear()
-        self.again()
+        self._owed.clear()
+
+
+def measure_all(parts: StoreParts) -> bool:
+    """Measure the languages in which any scope has enough memories; say whether any was."""
+    if not parts.worth.measures:
+        return False
+    with parts.engine.connect() as connection:
+        common = languages.common(connection, MEMORIES_MIN)
+    return parts.worth.measure(common)
+
+
+def _measure(parts: StoreParts, scope_id: int | None, memories: Sequence[Memory]) -> None:
+    """Measure the languages in which a scope has enough memories together with those that are about to be written."""
+    if not parts.worth.measures:
+        return
+    new = Counter(filter(None, (language_of(memory.text) for memory in memories)))
+    lacking = [code for code in new if parts.worth.lacks(code)]
+    there: Mapping[str, int] = {}
+    if lacking and scope_id is not None:
+        with parts.engine.connect() as connection:
+            there = languages.read(connection, scope_id).told
+    if parts.worth.measure(code for code in lacking if new[code] + there.get(code, 0) >= MEMORIES_MIN):
+        with parts.revisions.writing(None):  # no answer is kept that was made without it
+            pass
 
 
 def bundled_worth(language: str, text: str) -> float:
@@ -319,7 +290,6 @@ class Vectors:
     error: EmbeddingError | None = None  # the reason why vectors are missing; `None` = nothing failed
 
     def of(self, texts: Sequence[str]) -> list[Vector | None]:
-        """Return the vectors in the order of the texts."""
         if all(text in self.made for text in texts):
             return [self.made[text] for text in texts]
         raise self.error if self.error is not None else NotYet
@@ -331,19 +301,16 @@ class Ahead:
 
     vectors: Vectors | None  # of the texts; `None` = vectors are made while indexing
     found: Mapping[str, tuple[str, ...]]  # the names that the extractor gave, by text
-    worth: Mapping[str, float]  # the worth of a cosine, by language, where it was measured now
     cut: Mapping[tuple[str, str | None], Cut] = field(default_factory=dict)
     derived: Mapping[int, tuple[Memory, Derived]] = field(default_factory=dict)
 
     def vectors_of(self, memories: Sequence[Memory]) -> list[Vector] | None:
-        """Return a vector for each memory; `None` where a memory has none."""
         made = {} if self.vectors is None else self.vectors.made
         found = [made.get(indexed_text(memory.text, memory.actor)) for memory in memories]
         whole = [vector for vector in found if vector is not None]
         return whole if len(whole) == len(found) else None
 
     def words_of(self, memory: Memory) -> Cut:
-        """Return the words of the text of a memory."""
         return self.cut.get((memory.text, memory.actor)) or cut_row(memory.text, memory.actor)
 
     def derived_of(self, memory: Memory, now: datetime, slots: Slots | None) -> Derived:
@@ -370,7 +337,7 @@ def look_ahead(
     """
     if not parts.stamped:
         _ = parts.asking.dimensions
-    worth = parts.worth.measured(scope_id, [memory.text for memory in memories])
+    _measure(parts, scope_id, memories)
     found = parts.catalog.extracted(memory.text for memory in memories)
     texts = list(dict.fromkeys(indexed_text(memory.text, memory.actor) for memory in memories))
     beside: Future[Vectors] | None = None
@@ -383,7 +350,7 @@ def look_ahead(
         if now is not None and parts.slots is not None:
             told = {id(memory): (memory, derived_from(memory, now, parts.slots)) for memory in memories}
     vectors = _embedded(parts, texts) if beside is None else beside.result()
-    return Ahead(vectors=vectors, found=found, worth=worth, cut=cut, derived=told)
+    return Ahead(vectors=vectors, found=found, cut=cut, derived=told)
 
 
 def _embedded(parts: StoreParts, texts: list[str]) -> Vectors:

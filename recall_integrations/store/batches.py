@@ -10,6 +10,7 @@ import copy
 import threading
 from collections import deque
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence, Set
+from dataclasses import field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, cast
 
@@ -19,7 +20,7 @@ from recall_integrations.database import schema
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.sending import Sent, begun, insert_rows
 from recall_integrations.facts import rows as facts
-from recall_integrations.indexes.times import to_row
+from recall_integrations.indexes.times import to_micros, to_row
 from recall_integrations.languages import READ
 from recall_integrations.records import record
 from recall_integrations.store import journal, languages, rows
@@ -58,7 +59,6 @@ class Batch:
 
     @property
     def leaves(self) -> Set[Hashable]:
-        """Keys that the batch writes."""
         return {self.scope, *(key for memory in self.memories for key in self._keys(memory))}
 
     def _keys(self, memory: Memory) -> Iterator[Hashable]:
@@ -71,21 +71,18 @@ class Batch:
 MOST = 64  # writes of one transaction: the last one waits for all of them
 
 
+@record(slots=True, eq=False)
 class Asked:
     """A write that stands in the line."""
 
-    __slots__ = ("alone", "answer", "changed", "error", "in_company", "over", "request", "taken")
-
-    def __init__(self, request: Batch, *, alone: bool) -> None:
-        self.request, self.alone = request, alone
-        self.taken: list[Asked] = []
-        self.changed = threading.Event()
-        self.over = self.in_company = False
-        self.answer: list[str] | None = None
-        self.error: BaseException | None = None
-
-    def is_done(self, answer: list[str]) -> None:
-        self.answer = answer
+    request: Batch
+    alone: bool
+    taken: list[Asked] = field(default_factory=list)  # the writes that it leads
+    changed: threading.Event = field(default_factory=threading.Event)
+    over: bool = False
+    in_company: bool = False  # whether it failed together with others
+    answer: list[str] | None = None
+    error: BaseException | None = None
 
     def has_failed(self, error: BaseException, *, in_company: bool = False) -> None:
         """Note the failure of the write, which may be on disk all the same."""
@@ -117,7 +114,7 @@ class Line:
 
     def ask(self, request: Batch, *, alone: bool = False) -> list[str]:
         """Write, by this thread or another one, and return the result."""
-        me = Asked(request, alone=alone)
+        me = Asked(request, alone)
         try:
             with self._lock:
                 self._threads.add(threading.get_ident())
@@ -216,7 +213,6 @@ class Written:
 
     @property
     def embedded(self) -> bool:
-        """True if the vectors are written."""
         return self.appended.followed
 
 
@@ -237,7 +233,6 @@ class _Part:
 
     @property
     def numbered(self) -> Iterator[tuple[int, Memory]]:
-        """The memories of the batch with their numbers."""
         return zip(self.nums, self.batch.memories, strict=True)
 
 
@@ -251,16 +246,13 @@ class Batches:
         """Store batches in one transaction; the state in memory changes once it is committed."""
         parts = self._parts
         scopes: dict[Scope, int] = {}
-        measured = [language for batch in batches for language in batch.known.worth]
         try:
             with begun(parts.engine, len(batches[0].memories) if len(batches) == 1 else 0) as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.asking.fingerprint)
-                for place, batch in enumerate(batches):
-                    scope_id = scopes.get(batch.scope) or parts.scopes.get(batch.scope)
-                    scopes[batch.scope] = scope_id = scope_id or rows.add_scope(connection, batch.scope)
-                    texts = [memory.text for memory in batch.memories]
-                    parts.worth.note(connection, batch.known.worth, scope_id, texts, more=place > 0)
+                measured = parts.worth.note(connection)
+                for scope in dict.fromkeys(batch.scope for batch in batches):
+                    scopes[scope] = parts.scopes.get(scope) or rows.add_scope(connection, scope)
                 written = self._write_rows(connection, batches, scopes)
                 # Before the commit: numbers may be skipped, never given twice.
                 parts.next_seq = written[0].appended.changes[-1].seq + 1
@@ -269,7 +261,6 @@ class Batches:
         except BaseException:
             for scope_id in scopes.values():
                 parts.catalog.drop(scope_id)
-            parts.worth.forget(measured)
             raise
         appended = written[0].appended
         last = appended.changes[-1]
@@ -277,12 +268,13 @@ class Batches:
         if later is not None:
             later.upto = last.seq, last.digest
         parts.stamped = True
+        parts.worth.noted(measured)
         parts.scopes.update(scopes)
         for one in written:
             parts.catalog.committed(one.scope_id, one.entities)
         for batch in batches:
-            for memory in batch.memories:
-                parts.expiry.note(scopes[batch.scope], memory.expires_at)
+            for end in filter(None, (memory.expires_at for memory in batch.memories)):
+                parts.expiry.note(scopes[batch.scope], to_micros(end))
         return written
 
     def _write_rows(
@@ -353,7 +345,6 @@ class Batches:
     def _rows_of(
         self, part: _Part, positions: Sequence[int | None], tables: Mapping[Table, list[dict[str, Any]]]
     ) -> None:
-        """Add the rows that belong to one batch alone."""
         batch, scope_id, known, now = part.batch, part.scope_id, part.batch.known, part.batch.now
         for (num, memory), memory_id, position in zip(part.numbered, batch.ids, positions, strict=True):
             created = memory.created_at or now

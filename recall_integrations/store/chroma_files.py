@@ -76,7 +76,6 @@ class ChromaFiles(ChromaServer):
         self.sweep()
 
     def sweep(self) -> None:
-        """Remove directories of other epochs."""
         index_files.sweep_epochs(self._directory, SEMANTIC, [self.path])
 
     def seal(self) -> None:
@@ -107,7 +106,6 @@ class ChromaFiles(ChromaServer):
     # -- collections -----------------------------------------------------------------------------------------------
 
     def check(self, seconds: float = math.inf) -> None:
-        """Check that Chroma can read its files."""
         self.homes()
 
     def homes(self) -> list[str]:

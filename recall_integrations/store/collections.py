@@ -33,7 +33,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import (
     NO_HOME,
@@ -63,11 +62,10 @@ logger = logging.getLogger("recall_integrations")
 
 Progress = Callable[[str, int, int], None]  # (what, done, total)
 SLICE = 2_000  # changes after which it is noted how far a collection reaches
-WAITING_MAX = 20_000  # changes for which the thread does not wait for quiet
 LEAVES = 0.8  # of the largest scope that is scanned: below, one leaves its collection at an open
 CLOSE_S = 10.0  # for a part that is under way; leaving it behind costs only work
 REST_MAX_S = 0.2
-WAITED_S = 5.0  # since the first of waiting changes, for which the thread does not wait for quiet either
+WAITED_S = 5.0  # since the first of waiting changes, for which the thread waits for quiet
 FRESH_S = 1.0  # for which what was read of a scope's collection is good
 PAUSE_S, PAUSE_MAX_S = 0.5, 30.0  # until a server that failed is tried again: the first, and the longest
 POLL_S = 0.05  # of who waits until all is filled
@@ -120,15 +118,13 @@ class Collections:
         self._over: dict[str, Over] = {}  # collections that are left as they are for a while
         self._told_over: set[str] = set()  # their names and messages that were reported
         self._touched: set[int] = set()
-        self._waiting = 0  # changes since the thread was idle
-        self._since = 0.0  # when the first of the waiting changes came
         self._tries = 0
         self._all_at = 0.0  # time of the next look at all scopes, not only written ones
         self._busy = False  # whether there may be work
         self._swept = not server.own  # whether unnamed collections were removed
         self._closed = False
         self.failed = ""  # why the thread last ended; empty = its work was done
-        self.filling = Filling(self._step, self._could_not)
+        self.filling = Filling(self._step, self._could_not, most_s=WAITED_S)
 
     # -- what recalls ask --------------------------------------------------------------------------------------------
 
@@ -174,7 +170,6 @@ class Collections:
 
     @property
     def _mine(self) -> bool:
-        """True if this process may use the collections."""
         return self.shared or self._held.keeps()
 
     def _noted(self, connection: Connection) -> dict[int, Home]:
@@ -298,24 +293,12 @@ class Collections:
 
     # -- following the vectors ---------------------------------------------------------------------------------------
 
-    def follow(self, scope_ids: set[int], changes: int) -> None:
+    def follow(self, scope_ids: set[int]) -> None:
         """Register vectors that were written and memories that were removed, by any process."""
-        if not self.shared and not self._large(scope_ids):
-            return
-        now = time.monotonic()
         with self._lock:
             self._touched |= scope_ids
-            self._since = self._since if self._waiting else now
-            self._waiting += changes
-            urgent = self._waiting >= WAITING_MAX or now - self._since > WAITED_S
-        self.filling.wake(urgent=urgent and not self._tries)
-
-    def _large(self, scope_ids: set[int]) -> bool:
-        s = schema.scopes.c
-        large = select(s.scope_id).where((s.memories > self._scan_max()) | (s.vector_home != NO_HOME))
-        with self._engine.connect() as connection:
-            parts = in_parts(sorted(scope_ids))
-            return any(connection.execute(large.where(s.scope_id.in_(part)).limit(1)).first() for part in parts)
+        if not self._tries:  # else a pause until the next try is under way
+            self.filling.wake()
 
     def settle(self, timeout: float | None = None) -> bool:
         """Fill all collections now; say whether they hold everything within `timeout` seconds. Without a limit, a
@@ -433,7 +416,7 @@ class Collections:
         self._held.fills_no_longer()
         self._lost.clear()  # no scope names them any more
         with self._lock:
-            self._waiting, self._tries, self._busy = 0, 0, False
+            self._tries, self._busy = 0, False
         self.failed = next((over.why for over in list(self._over.values())), "")
         return False
 

@@ -16,7 +16,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, select
+from sqlalchemy import Connection, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
@@ -28,8 +28,8 @@ from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.owner_only import make_directory
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
+from recall_integrations.store.directory import Held
 from recall_integrations.store.filling import Filling
-from recall_integrations.store.turns import WriteTurn
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
@@ -55,22 +55,16 @@ class ColumnFiles:
 
     def __init__(
         self,
-        engine: Engine,
-        directory: Path,
+        held: Held,
         *,
         embedding: Callable[[], str],
         whole: Callable[[], bool],
-        write_lock: WriteTurn,
-        lasting: bool = True,
-        keeps: Callable[[], bool] = lambda: True,
     ) -> None:
-        self._engine = engine
-        self._write_lock = write_lock  # taken before `_lock`
-        self._directory = directory / COLUMNS
+        self._held, self._engine, self._directory = held, held.engine, held.path / COLUMNS
+        self._write_lock = held.turn  # taken before `_lock`
         self._embedding = embedding
         self._whole = whole
-        self._lasting = lasting
-        self._keeps = keeps
+        self._lasting = not held.temporary
         self._lock = threading.RLock()  # held for a moment, and never while a file is written
         self._writing = threading.Lock()  # one file at a time
         self._changes: dict[int, int] = {}  # of each scope, how often its file was removed
@@ -79,6 +73,10 @@ class ColumnFiles:
         self._closed = False  # no file is put in its place any more: the directory may be somebody else's
         self._wanted: dict[int, Callable[[int], object]] = {}  # what saves a scope in the background
         self._saving = Filling(self._save_next, lambda error: logger.warning("Columns are not kept: %s", told(error)))
+
+    @property
+    def _mine(self) -> bool:
+        return self._held.keeps() or self._held.own_indexes
 
     # -- reading ---------------------------------------------------------------------------------------------------
 
@@ -124,14 +122,13 @@ class ColumnFiles:
         }
 
     def path(self, scope_id: int) -> Path:
-        """Return the path of the file of a scope, whether or not it exists."""
         return self._directory / f"{scope_id}{SUFFIX}"
 
     # -- writing ---------------------------------------------------------------------------------------------------
 
     def due(self, scope_id: int, *, rows: int) -> bool:
         """Say whether a scope with `rows` memories needs a newer file than it has."""
-        if rows < ROWS_MIN or not self._lasting or not self._keeps():
+        if rows < ROWS_MIN or not self._lasting or not self._mine:
             return False
         try:
             seq = array_file.read_tags(self.path(scope_id)).get("seq")
@@ -165,7 +162,7 @@ class ColumnFiles:
             return False
         try:
             before = self._removals, self._changes.get(scope_id, 0)
-            may = self._lasting and self._keeps() and not self._closed and self._whole()
+            may = self._lasting and self._mine and not self._closed and self._whole()
             found = gather(scope_id) if may else None
         finally:
             self._write_lock.release()

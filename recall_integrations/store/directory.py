@@ -11,7 +11,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -33,7 +33,7 @@ from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.learned_files import LEARNS, Kept, LearnedFiles
+from recall_integrations.store.learned_rows import LearnedRows, alone_by
 from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
 LOCK = "LOCK"  # of who keeps the indexes
 WRITING = "LOCK.writing"  # of who writes to the database
+LEARNS = "LOCK.learning"  # of who learns
 CLOSE_S = 1.0  # that closing waits for another process that writes
 
 
@@ -62,9 +63,12 @@ class Held:
     tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = all are seen
 
     @property
-    def learned(self) -> Kept:
-        """Learned weights, as they are kept."""
-        return LearnedFiles(self.path)
+    def learned(self) -> LearnedRows:
+        return LearnedRows(self)
+
+    def learns(self, wait_s: float) -> AbstractContextManager[None]:
+        """Keep other processes from learning and from switching weights inside the block; wait so many seconds."""
+        return alone_by(OfFile(self.path / LEARNS), wait_s)
 
     @property
     def address(self) -> str:
@@ -81,11 +85,9 @@ class Held:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        """Make the tables of a new store."""
         make_ready(self.engine)
 
     def keeps(self) -> bool:
-        """Say whether this process keeps the indexes."""
         return self.keeping.is_locked
 
     def try_to_keep(self) -> bool:
@@ -96,11 +98,9 @@ class Held:
             return False
 
     def size(self) -> int:
-        """Count the bytes of all files in the directory, or of the database."""
         return size_of(self.path)
 
     def keep_no_longer(self) -> None:
-        """Let another process keep the indexes."""
         self.keeping.release()
 
     def fills(self) -> bool:

@@ -52,7 +52,6 @@ class _Codes:
     nums: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def add(self, found: Iterable[tuple[int, int]]) -> None:
-        """Add hashes and numbers, rising by number."""
         more = np.asarray(list(found), dtype=np.int64).reshape(-1, 2)
         if len(more):
             self.codes = np.concatenate([self.codes, more[:, 0]])

@@ -25,7 +25,7 @@ from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.entities.state import entity_id_of, entity_id_of_normal, key_of, order_of
+from recall_integrations.query.entities.state import entity_id_of, key_of, order_of
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
 from recall_integrations.types import Memory, Relation
@@ -77,7 +77,6 @@ class ScopeEntities:
     predicates: dict[str, int] = field(default_factory=dict)  # predicate -> its code in the edge columns
 
     def put(self, ent: int, entity_id: str, name: str, norm: str, declared: bool, aliases: Iterable[str] = ()) -> None:
-        """Add or extend an entity."""
         self.ent_of[entity_id] = ent  # first: a reader that finds the name in the index looks here next
         self.id_of[ent] = entity_id
         self.index.add(entity_id, name, tuple(aliases), declared=declared)
@@ -91,14 +90,9 @@ KEY_BYTES = 32
 
 
 def store_key(engine: Engine) -> bytes:
-    """Return the store's key. Where it is gone or damaged, make a new one, and new ids with it."""
-    with engine.connect() as connection:
-        key = kept_key(connection)
-    if key:
-        return key
+    """Return the store's key. Where it is gone or damaged, make a new one, for new ids."""
     with engine.begin() as connection:
         make_key(connection)
-        renew_ids(connection)
         return kept_key(connection)
 
 
@@ -114,16 +108,6 @@ def make_key(connection: Connection) -> None:
     """Make the key in the caller's transaction, unless there is one."""
     if not kept_key(connection):
         put_meta(connection, KEY_META, secrets.token_hex(KEY_BYTES))
-
-
-def renew_ids(connection: Connection) -> None:
-    """Give all entities their ids under the store's key, in the caller's transaction."""
-    e, key = schema.entities, kept_key(connection)
-    named = list(connection.execute(select(e.c.scope_id, e.c.ent, e.c.norm)))
-    for scope_id, ent, norm in named:
-        if isinstance(norm, str) and norm:  # others are damaged, and left to `recall doctor`
-            row = update(e).where(e.c.scope_id == scope_id, e.c.ent == ent)
-            connection.execute(row.values(entity_id=entity_id_of_normal(norm, key)))
 
 
 @lru_cache(maxsize=4_096)  # most memories of a chat name the same few
@@ -258,7 +242,6 @@ class EntityCatalog:
         return found
 
     def has(self, scope_id: int) -> bool:
-        """Say whether the scope's entities are in memory."""
         with self._lock:
             return scope_id in self._kept
 

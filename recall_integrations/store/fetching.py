@@ -10,12 +10,12 @@ from __future__ import annotations
 import functools
 import json
 import threading
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from cachetools import LRUCache
 from sqlalchemy import Engine
 
 from recall_integrations.database.portable import in_parts
@@ -131,11 +131,10 @@ class Recent:
     """The cache of memories. Threads share it."""
 
     def __init__(self, revisions: Revisions, scopes: Mapping[Scope, int], kept_bytes: int = KEPT_BYTES) -> None:
-        self._revisions, self._scopes, self._kept_bytes = revisions, scopes, kept_bytes
+        self._revisions, self._scopes = revisions, scopes
         self._by_id: dict[int, Scope] = {}
         self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
-        self._bytes = 0
+        self._kept: LRUCache[tuple[int, int], _Kept] = LRUCache(kept_bytes, lambda kept: kept.size)
         self.hits = self.misses = 0
 
     def revision(self, scope_id: int) -> Revision | None:
@@ -151,10 +150,8 @@ class Recent:
         found: dict[int, _Kept] = {}
         with self._lock:
             for num in () if revision is None else nums:
-                key = scope_id, num
-                kept = self._kept.get(key)
+                kept = self._kept.get((scope_id, num))
                 if kept is not None and kept.revision == revision:
-                    self._kept.move_to_end(key)
                     found[num] = kept
             self.hits += len(found)
             self.misses += len(nums) - len(found)
@@ -169,13 +166,8 @@ class Recent:
             if self.revision(scope_id) != revision:
                 return
             for num, kept in own:
-                if kept.size > TEXT_BYTES_MAX:
-                    continue
-                before = self._kept.pop((scope_id, num), None)
-                self._bytes += kept.size - (0 if before is None else before.size)
-                self._kept[scope_id, num] = kept
-            while self._bytes > self._kept_bytes:
-                self._bytes -= self._kept.popitem(last=False)[1].size
+                if kept.size <= min(TEXT_BYTES_MAX, self._kept.maxsize):
+                    self._kept[scope_id, num] = kept
 
 
 def _size(memory: Memory) -> int:

@@ -1,33 +1,34 @@
 """Threads that work in the background: started when there is work, gone when there is none.
 
-A failure ends the thread; the work is tried again when it is woken the next time. `Owed` notes that the lexical index
-lacks changes: memories are found in columns that follow the database, so tantivy need not have them at once.
+A failure ends the thread; the work is tried again when it is woken the next time.
 """
 
 from __future__ import annotations
 
-import logging
+import math
 import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
-from recall_integrations.errors import StoreClosed
-from recall_integrations.privacy.logs import told
 from recall_integrations.resilience.failures import failures
 
 QUIET_S = 1.0  # without another wake, until work begins that is not urgent
 
 
 class Filling:
-    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one."""
+    """Calls `step` in a thread of its own as long as it returns that there is more. Threads may share one.
 
-    def __init__(self, step: Callable[[], bool], failed: Callable[[BaseException], None]) -> None:
-        self._step = step
-        self._failed = failed
+    `most_s`: seconds since the first wake after which it waits for quiet no longer.
+    """
+
+    def __init__(
+        self, step: Callable[[], bool], failed: Callable[[BaseException], None], *, most_s: float = math.inf
+    ) -> None:
+        self._step, self._failed, self._most_s = step, failed, most_s
         self._changed = threading.Condition(threading.RLock())  # reentrant: the collector may stop it in any thread
         self._thread: threading.Thread | None = None
-        self._due = 0.0
+        self._due = self._first = 0.0  # when a step begins, and when it was first woken for that
         self._woken = False
         self._waited_for = 0
         self._holding = 0
@@ -53,9 +54,11 @@ class Filling:
         with self._changed:
             if self._stopped:
                 return
+            now = time.monotonic()
+            self._first = self._first if self._woken else now
             self._woken = True
-            pause = 0.0 if urgent or self.hurried else QUIET_S
-            before, self._due = self._due, time.monotonic() + (pause if after is None else after)
+            pause = 0.0 if urgent or self.hurried or now - self._first > self._most_s else QUIET_S
+            before, self._due = self._due, now + (pause if after is None else after)
             self._begin()
             if self._due < before:
                 self._changed.notify_all()
@@ -130,89 +133,3 @@ class Filling:
             self._thread = None
             self._changed.notify_all()
             return False
-
-
-logger = logging.getLogger("recall_integrations")
-
-WAIT_S = 0.3  # after the last write
-WAIT_MAX_S = 3.0  # after the first one that is owed
-MORE_MAX_S = 20.0  # the same, while a call writes many batches: it brings them there itself, in larger pieces
-CHANGES_MAX = 20_000  # that are owed before a write brings them there itself
-Owner = Callable[[], object | None]
-
-
-class Owed:
-    """Whether changes were made since the indexes were up to date, and the thread that applies them.
-
-    All but the thread is guarded by the store's write lock.
-    """
-
-    def __init__(self, apply: Callable[[], object]) -> None:
-        self._apply = apply
-        self.any = False
-        self.count = 0  # own changes among them
-        self._first = 0.0
-        self._more = 0  # calls under way that write many batches
-        self._owner: Owner | None = None
-        self._lock = threading.Lock()
-        self._filling = Filling(self._step, self._failed)
-
-    def owned_by(self, owner: Owner) -> None:
-        """Allow the thread, which works only while the owner exists, and keeps it alive meanwhile."""
-        self._owner = owner
-
-    @property
-    def allowed(self) -> bool:
-        """True if there is an owner that would apply changes later."""
-        return self._owner is not None and not self._filling.halted
-
-    @contextmanager
-    def more_to_come(self) -> Iterator[None]:
-        """Hold the thread back during a call that writes many batches."""
-        with self._lock:
-            self._more += 1
-        try:
-            yield
-        finally:
-            with self._lock:
-                self._more -= 1
-            if self.any:
-                self._wake()
-
-    @property
-    def full(self) -> bool:
-        """True if no more changes should be owed."""
-        return self.count > CHANGES_MAX
-
-    def add(self, count: int) -> None:
-        """Note that so many changes of this process are owed; 0 = those of other processes."""
-        self.count += count
-        if not self.any:
-            self._first = time.monotonic()
-        self.any = True
-        self._wake()
-
-    def done(self) -> None:
-        """Note that nothing is owed any more."""
-        self.any, self.count = False, 0
-
-    def close(self) -> None:
-        """Start no more threads; end a waiting one."""
-        self._filling.stop(0.0)
-
-    def _wake(self) -> None:
-        if self.allowed:
-            quiet, most = (MORE_MAX_S, MORE_MAX_S) if self._more else (WAIT_S, WAIT_MAX_S)
-            self._filling.wake(after=max(min(quiet, self._first + most - time.monotonic()), 0.0))
-
-    def _step(self) -> bool:
-        owner = None if self._owner is None else self._owner()
-        if owner is not None:  # releasing it may close the store, so no lock may be held
-            self._apply()
-        return False
-
-    def _failed(self, error: BaseException) -> None:
-        if not isinstance(error, StoreClosed):  # closing the store applied the changes, or the next open does
-            logger.warning(
-                "The lexical index could not be brought up to date and will be at the next write: %s", told(error)
-            )

@@ -95,7 +95,6 @@ class MetadataIndex:
 
     @property
     def bytes(self) -> int:
-        """Approximate memory of all values, in bytes."""
         with self._lock:
             return sum(scope.bytes for scope in self._kept.values())
 
@@ -219,7 +218,6 @@ class Filtering:
 
     @property
     def index(self) -> MetadataIndex:
-        """Values of the memories by key."""
         return self._index
 
     def mask(self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime) -> Mask | None:
@@ -260,7 +258,6 @@ class Filtering:
         return [one.key for one in asked if not known[one]]
 
     def _by_values(self, view: ScopeView, filters: Filters) -> Mask:
-        """Filter by actor, channel, thread and metadata."""
         key = _key(filters)
         masks: dict[object, Mask] = view.memo.setdefault(_MASKS, {})
         known = masks.get(key)

@@ -158,9 +158,9 @@ class Followed:
             return
         if news.written:  # the first of them may have noted which embedding makes the vectors
             parts.stamped = news.made_by is not None
-            if parts.worth.reads:
+            if not parts.worth.bundled:
                 with parts.engine.connect() as connection:
-                    parts.worth.load(connection, news.made_by, news.written)
+                    parts.worth.load(connection, news.made_by)
         _take(parts, news, news.head.seq - self.head.seq)
         self.head, self.semantic, self.at = news.head, news.semantic, now.version
 
@@ -208,7 +208,7 @@ def _take(parts: StoreParts, news: _News, changes: int) -> None:
             parts.scopes[scope] = scope_id
             if touched:
                 parts.facts.drop(scope_id)
-            parts.expiry.note_micros(scope_id, news.ending.get(scope_id))
+            parts.expiry.note(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
     parts.indexes.others_wrote(news.written, changes, news.head.seq - news.semantic)

@@ -64,7 +64,6 @@ class ImportReport:
         return self.new + self.replaced + self.unchanged
 
     def note(self, scope: Scope, memory: Memory, format_: str) -> None:
-        """Take notice of a memory that was read."""
         self.scopes.setdefault(scope)
         self.formats[format_] += 1
         self.roles.update([] if memory.role is None else [memory.role.value])

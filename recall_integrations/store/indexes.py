@@ -16,17 +16,16 @@ from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Row, func, select
+from sqlalchemy import Row, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
-from recall_integrations.database.engine import mapped_error
 from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.embeddings.base import Embedding
-from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError
+from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, StoreClosed
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
 from recall_integrations.privacy.logs import told
@@ -34,17 +33,19 @@ from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, Progress
-from recall_integrations.store.directory import DATABASE
-from recall_integrations.store.filling import Owed
+from recall_integrations.store.directory import Held
+from recall_integrations.store.filling import Filling
 from recall_integrations.store.journal import LEXICAL, SEMANTIC, Change
-from recall_integrations.store.record_words import TailedWords
-from recall_integrations.store.turns import WriteTurn
+from recall_integrations.store.record_words import RecordWords
+from recall_integrations.store.rows import count_all
 from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
 logger = logging.getLogger("recall_integrations")
 
 BATCH = 2_000
+OWED_MAX = 20_000  # changes from which on a write brings them to the lexical index itself
+OWED_S = 3.0  # since the first of them, for which their thread waits for quiet
 CLOSE_S = 0.05  # for the turn to write: a store that nobody closed may go while another one of this process opens
 PROBE = "Is the embedding there?"
 Note = Callable[[str], None]
@@ -54,32 +55,23 @@ _Row: TypeAlias = "Row[Any, Any, Any, Any]"
 class Indexes:
     """Lexical and semantic index of one store directory. Writes are serialised by the store's write lock.
 
-    `words`: makes the index asked instead of tantivy where no process keeps that; `None` = another process's is read.
-    `collections`: makes the collections of large scopes, given the receiver of notices.
+    `collections`: makes the collections of large scopes, given the receiver of notices. `state`: another number when
+    anything was committed.
     """
 
     def __init__(
         self,
-        engine: Engine,
-        directory: Path,
+        held: Held,
         embedding: Embedding,
         *,
         collections: Callable[[Note], Collections],
-        write_lock: WriteTurn,
-        keeps: Callable[[], bool] = lambda: True,
         state: Callable[[], int] = lambda: 0,
-        errors: Callable[[BaseException], BaseException | None] | None = None,
-        words: Callable[[], WordIndex] | None = None,
     ) -> None:
-        self._engine = engine
-        self._directory = directory
+        self._held, self._engine, self._directory, self._write_lock = held, held.engine, held.path, held.turn
+        self._keeps, self._state = held.keeps, state
         self.embedding = embedding
         self.notices: list[str] = []
-        self._keeps, self._state = keeps, state
-        self._words = words
-        self._mapped = errors or (lambda error: mapped_error(error, directory / DATABASE))
-        self._tailed: tuple[int, WordIndex] | None = None
-        self._others: set[int] = set()  # scopes that other processes have written to since the last catching up
+        self._read: tuple[int, WordIndex] | None = None  # what is asked where another process keeps the index
         self.collections = collections(self.note)
         self.home_of, self.home_until = self.collections.home_of, self.collections.home_until
         self.settle, self.ready = self.collections.settle, self.collections.ready
@@ -89,9 +81,10 @@ class Indexes:
         self._sealed: dict[str, index_files.Entry] = {}
         self.lag: dict[str, int] = {LEXICAL: 0, SEMANTIC: 0}
         self._embedded: set[int] = set()
-        self._write_lock = write_lock
         self._closed = False
-        self.owed = Owed(self.apply_owed)
+        self.owed = 0  # changes that the lexical index lacks: memories are found in columns, so they may wait
+        self.owner: Callable[[], object | None] | None = None  # the store; without one, no change waits
+        self._later = Filling(self._apply_later, self._could_not, most_s=OWED_S)
         self._replaying = True  # until the journal was followed to its end: changes may be applied already
         self._replay = True
 
@@ -105,7 +98,7 @@ class Indexes:
             if self.collections.shared:
                 self.collections.open()
             return
-        self._tailed = None
+        self._read = None
         self._sweep()
         brought = not self._path(LEXICAL).exists() and self._just_moved()
         count = self._memory_count()
@@ -136,32 +129,26 @@ class Indexes:
 
     @property
     def lexical(self) -> WordIndex:
-        """The lexical index, with all earlier commits."""
-        if not self._keeps():
-            return self._with_tail()
-        self.apply_owed()
-        return self._open_lexical()
-
-    def _with_tail(self) -> WordIndex:
-        """Return the lexical index that another process keeps, with the memories that it lacks."""
-        state, tailed = self._state(), self._tailed
-        if tailed is not None and tailed[0] == state:
-            return tailed[1]
-        if self._words is not None:
-            made = self._words()
-            self._tailed = (state, made)
-            return made
+        """The lexical index, with all earlier commits; where another process keeps it, it is a moment behind."""
+        if self._keeps():
+            self.apply_owed()
+            return self._open_lexical()
         with self._open_lock:
-            with self._engine.connect() as connection:
-                cursor = journal.cursors(connection).get(LEXICAL, 0)
-                path = self._directory / f"{LEXICAL}.{index_files.epoch_of(connection, LEXICAL)}"
-            if self._lexical is None or self._lexical.path != path:
-                self._lexical = LexicalIndex(path)
-            else:
-                self._lexical.refresh()
-            found = TailedWords(self._lexical, self._engine, cursor)
-            self._tailed = (state, found)
-        return found
+            state, known = self._state(), self._read
+            if known is None or known[0] != state:
+                self._read = known = state, self._of_another()
+            return known[1]
+
+    def _of_another(self) -> WordIndex:
+        """Read the index of the process that keeps it again; in PostgreSQL there is none, and the record is read."""
+        if self._held.own_indexes:
+            return RecordWords(self._engine)
+        path = self._path(LEXICAL)
+        if self._lexical is None or self._lexical.path != path:
+            self._lexical = LexicalIndex(path)
+        else:
+            self._lexical.refresh()
+        return self._lexical
 
     def _open_lexical(self) -> LexicalIndex:
         if self._lexical is None:
@@ -205,8 +192,8 @@ class Indexes:
 
     def close(self, *, sealed: bool = True) -> None:
         """Release both indexes, and seal those that were closed in order."""
-        self.owed.close()
-        if sealed and self.owed.any and self._write_lock.acquire(timeout=CLOSE_S):
+        self._later.stop(0.0)
+        if sealed and self.owed and self._write_lock.acquire(timeout=CLOSE_S):
             try:
                 self.apply_owed()
             except RecallError as e:
@@ -230,14 +217,16 @@ class Indexes:
         """True if the lexical index need not have a commit, with its vectors, when its write returns."""
         if not self._keeps():
             return not self.lag[SEMANTIC]
-        return self.owed.allowed and self._lexical is not None and not any(self.lag.values())
+        waits = self.owner is not None and not self._later.halted
+        return waits and self._lexical is not None and not any(self.lag.values())
 
     def owe(self, changes: int) -> None:
         """Apply so many changes to the lexical index later. `may_wait` is true; the caller holds the write lock."""
         if not self._keeps():
             return
-        self.owed.add(changes)
-        if self.owed.full:
+        self.owed += changes
+        self._later.wake()
+        if self.owed > OWED_MAX:
             self.catch_up()
 
     def others_wrote(self, scopes: Iterable[int], changes: int, lag: int) -> None:
@@ -246,11 +235,10 @@ class Indexes:
         written = set(scopes)
         if not written:
             return
-        if self.collections.shared:
-            self.collections.follow(written, changes)
+        self.vectors_written(written)
         if self._keeps():
-            self._others |= written
-            self.owed.add(0)
+            self.owed += changes
+            self._later.wake()
 
     def keep(self, vectors: Vectors | None = None) -> None:
         """Keep the indexes from now on, since the process that kept them is gone; under the write lock."""
@@ -260,22 +248,28 @@ class Indexes:
 
     def let_go(self) -> None:
         """Leave the indexes to another process: this one could not open them."""
-        self._lexical, self._tailed = None, None
+        self._lexical = self._read = None
         self._replaying = False
 
-    def apply_owed(self, wait_s: float = -1) -> bool:
-        """Apply owed changes to the lexical index; say whether it has all. Callers of the index call this first."""
-        if not self.owed.any or self._closed:
-            return True
-        if not self._write_lock.acquire(timeout=wait_s):
-            return False
-        try:
-            if self.owed.any and not self._closed:
-                with translated(self._mapped):
+    def apply_owed(self) -> None:
+        """Apply owed changes to the lexical index. Callers of the index call this first."""
+        if not self.owed or self._closed:
+            return
+        with self._write_lock:
+            if self.owed and not self._closed:
+                with translated(self._held.mapped):
                     self.catch_up()
-        finally:
-            self._write_lock.release()
-        return True
+
+    def _apply_later(self) -> bool:
+        owner = None if self.owner is None else self.owner()
+        if owner is not None:  # kept alive meanwhile; releasing it may close the store, so no lock may be held
+            self.apply_owed()
+        return False
+
+    @staticmethod
+    def _could_not(error: BaseException) -> None:
+        if not isinstance(error, StoreClosed):  # closing the store applied the changes, or the next open does
+            logger.warning("The lexical index could not be brought up to date, and will be later: %s", told(error))
 
     def catch_up(self, progress: Progress | None = None, vectors: Vectors | None = None) -> set[int]:
         """Apply the journal beyond each cursor. An index that fails stays behind and is named in `lag`.
@@ -300,11 +294,7 @@ class Indexes:
                 self.note(f"The {name} index is behind and will be caught up at the next write or open: {e}")
         self._replaying = failed
         self.lag = self._behind()
-        own = self.owed.count
-        self.owed.done()
-        others, self._others = self._others, set()
-        if others and self._keeps():
-            self.vectors_written(others, own or BATCH)
+        self.owed = 0
         return self._embedded
 
     def _follow(self, name: str, apply: Callable[[list[Change]], None], progress: Progress | None) -> None:
@@ -360,12 +350,12 @@ class Indexes:
             insert_rows(connection, schema.vectors, vector_rows(puts, vectors))
             journal.move(connection, SEMANTIC, batch[-1].seq)
         self._embedded.update(c.scope_id for c in puts)
-        self.vectors_written({c.scope_id for c in batch}, len(batch))
+        self.vectors_written({c.scope_id for c in batch})
 
-    def vectors_written(self, scope_ids: set[int], changes: int) -> None:
+    def vectors_written(self, scope_ids: set[int]) -> None:
         """Tell the collections of written vectors and removed memories, where this process may fill them."""
         if self.collections.shared or self._keeps():
-            self.collections.follow(scope_ids, changes)
+            self.collections.follow(scope_ids)
 
     def embed(self, texts: list[str]) -> list[NDArray[np.float32] | None]:
         """Make a vector per text. A text that fails where others succeed gets none, and does not block the rest."""
@@ -443,12 +433,12 @@ class Indexes:
         if embed:
             self._embed_all(progress)
         with self._engine.begin() as connection:
-            if embed or self._all_embedded():
+            vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
+            if embed or vectors >= count_all(connection):
                 journal.move(connection, SEMANTIC, journal.last_seq(connection))
         self.collections.rebuild(progress)
 
     def _memories(self, what: str, progress: Progress | None) -> Iterator[Sequence[_Row]]:
-        """Yield all memories in batches, and tell the progress after each."""
         m = schema.memories.c
         last, done, total = 0, 0, self._memory_count()
         while True:
@@ -484,12 +474,7 @@ class Indexes:
 
     def _memory_count(self) -> int:
         with self._engine.connect() as connection:
-            return int(connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one())
-
-    def _all_embedded(self) -> bool:
-        with self._engine.connect() as connection:
-            vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
-        return int(vectors) >= self._memory_count()
+            return count_all(connection)
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Count the changes of a scope that each index lacks; only indexes that lack some."""
@@ -507,7 +492,7 @@ class Indexes:
         with self._engine.connect() as connection:
             head, at = journal.last_seq(connection), journal.cursors(connection)
         lag = {name: head - at.get(name, 0) for name in (LEXICAL, SEMANTIC)}
-        return lag if self._keeps() else {**lag, LEXICAL: 0}  # its missing memories are read one by one
+        return lag if self._keeps() else {**lag, LEXICAL: 0}  # it may be a moment behind
 
     def note(self, message: str) -> None:
         message = told(message)

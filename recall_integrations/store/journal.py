@@ -210,25 +210,19 @@ def reached(connection: Connection) -> tuple[Point, int]:
 
 def pending(engine: Engine, after: int, limit: int) -> list[Change]:
     """Read the entries after a cursor, oldest first."""
-    with engine.connect() as connection:
-        return pending_in(connection, after, limit)
-
-
-def pending_in(connection: Connection, after: int, limit: int, scope_id: int | None = None) -> list[Change]:
-    """Read the entries after a cursor in the caller's snapshot, of all scopes or of one."""
     m = schema.memories
     entries = select(schema.changes).where(schema.changes.c.seq > after).order_by(schema.changes.c.seq).limit(limit)
-    if scope_id is not None:
-        entries = entries.where(schema.changes.c.scope_id == scope_id)
     c = entries.subquery()  # cut first: a planner without statistics would join all of the memories
     query = (
         select(c.c.seq, c.c.scope_id, c.c.op, c.c.num, m.c.text, m.c.actor, c.c.digest)
         .select_from(c.outerjoin(m, and_(m.c.scope_id == c.c.scope_id, m.c.num == c.c.num)))
         .order_by(c.c.seq)
     )
+    with engine.connect() as connection:
+        rows = connection.execute(query).all()
     return [
         Change(seq=seq, scope_id=scope, op=op, num=num, text=text if op == "put" else None, actor=actor, digest=digest)
-        for seq, scope, op, num, text, actor, digest in connection.execute(query)
+        for seq, scope, op, num, text, actor, digest in rows
     ]
 
 
@@ -287,8 +281,9 @@ def prune_old(connection: Connection, keep: int) -> None:
     """Drop all but the newest entries, while others read along.
 
     A reader behind the kept entries begins anew (`store/following.py`), so `keep` exceeds the lag of any reader.
+    Entries whose vectors are not made stay.
     """
-    upto = last_seq(connection) - keep
+    upto = min(last_seq(connection) - keep, cursors(connection).get(SEMANTIC, 0))
     if upto > pruned(connection).seq:
         prune(connection, upto)
 

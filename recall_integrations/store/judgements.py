@@ -79,7 +79,6 @@ class Judgements:
         return tuple(self._rows(scope_id, since))
 
     def counts(self) -> dict[Scope, int]:
-        """Count the judged recalls of each scope."""
         parts = self._parts
         with parts.errors():
             parts.check_open()

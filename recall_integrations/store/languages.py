@@ -83,6 +83,12 @@ def kept_in(connection: Connection) -> list[str]:
     return list(dict.fromkeys(code for scope_id in scopes for code in read(connection, scope_id).kept_in))
 
 
+def common(connection: Connection, least: int) -> list[str]:
+    """Return the languages besides English that so many memories of a scope are in."""
+    query = select(_t.language).where(_t.told >= least, _t.language.not_in((UNTOLD, ENGLISH))).distinct()
+    return list(connection.execute(query.order_by(_t.language)).scalars())
+
+
 def _add(connection: Connection, scope_id: int, found: Mapping[str, Count], sign: int) -> None:
     if not found:
         return  # nearly always, of memories in English

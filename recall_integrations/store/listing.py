@@ -146,7 +146,6 @@ def _slots(slot: object, slots: Slots) -> set[str]:
 def _read_facts(
     parts: StoreParts, scope_id: int, subjects: set[str] | None, slots: set[str] | None
 ) -> tuple[dict[Key, list[Told]], dict[int, str]]:
-    """Read the facts of each subject and slot, and the ids of their memories."""
     f, m = schema.facts.c, schema.memories.c
     query = select(*COLUMNS, m.id, m.event_at, m.created_at).select_from(
         schema.facts.join(schema.memories, and_(m.scope_id == f.scope_id, m.num == f.num))

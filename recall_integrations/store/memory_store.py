@@ -48,7 +48,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.importing import Importable, ImportReport
     from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements
-    from recall_integrations.store.learned_files import Kept
+    from recall_integrations.store.learned_rows import LearnedRows
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
@@ -100,7 +100,6 @@ class MemoryStore:
         self._closing = threading.RLock()
         self.extractor_source = extractor
         self._spellers = parts.spellers
-        self._unspelled: set[int] = set()  # scopes that were asked for their speller last when there was none
         self._views = parts.views
         self.reader = Reader(parts)
         self._writer = Writer(parts, self.reader)
@@ -124,7 +123,7 @@ class MemoryStore:
             parts.column_files,
             self._fact_filling,
         )
-        parts.indexes.owed.owned_by(weakref.ref(self))
+        parts.indexes.owner = weakref.ref(self)
         _OPEN[parts.directory.address] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -733,7 +732,7 @@ class MemoryStore:
         return self._parts.followed.failed
 
     @property
-    def learned(self) -> Kept:
+    def learned(self) -> LearnedRows:
         """Weights learned from feedback, as they are kept: `recall_integrations.learning` reads and writes them."""
         return self._parts.directory.learned
 
@@ -773,9 +772,7 @@ class MemoryStore:
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
-            found = self._spellers.of(self._views.get(scope_id), wait=wait)
-        (self._unspelled.add if found is None else self._unspelled.discard)(scope_id)
-        return found
+            return self._spellers.of(self._views.get(scope_id), wait=wait)
 
     def speller_of(self, scope_id: int) -> Callable[[], Speller | None]:
         """Return a function that returns `speller`; a large scope's vocabulary is begun at once."""
@@ -783,12 +780,6 @@ class MemoryStore:
             return lambda: self.speller(scope_id)
         found = self.speller(scope_id)
         return lambda: found
-
-    def spells(self, scope_id: int) -> bool:
-        """Say whether `speller` gives the scope's corrections without a wait for its vocabulary."""
-        if self._spellers.is_small(self.view(scope_id).count):
-            return scope_id not in self._unspelled
-        return self.speller(scope_id) is not None
 
     def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
         """Read memories by num; absent ones are left out."""
@@ -871,7 +862,9 @@ class MemoryStore:
         `scope_id`: scope of the query; languages of other scopes only count as not measured. `None` = all languages
         count.
         """
-        return self._parts.worth.of(language, text, scope_id)
+        worth = self._parts.worth
+        told = None if scope_id is None or worth.bundled else self.reader.languages(scope_id).told
+        return worth.of(language, text, told)
 
 
 def _with_vectors(settings: RecallConfig, address: str | None) -> RecallConfig:

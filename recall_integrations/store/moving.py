@@ -34,7 +34,6 @@ from recall_integrations.records import record
 from recall_integrations.store import entities, journal
 from recall_integrations.store.directory import DATABASE, Held, hold
 from recall_integrations.store.journal import LEXICAL, MOVED
-from recall_integrations.store.nodes import LEARNED
 from recall_integrations.store.opening import MOVING, is_address
 from recall_integrations.store.renewal import COMPACTED
 
@@ -168,17 +167,11 @@ def _end(source: Held, target: Held) -> None:
         head, semantic = journal.reached(left)
         journal.move(right, LEXICAL, head.seq)  # a missing index is made from the stored memories
         journal.move(right, journal.SEMANTIC, semantic)
-        right.execute(delete(m).where(m.c.key.not_in(_OWN_META), m.c.key.not_like(f"{LEARNED}%")))
+        right.execute(delete(m).where(m.c.key.not_in(_OWN_META)))
         for key, value in left.execute(select(m.c.key, m.c.value)):
-            if key not in _OWN_META and not key.startswith(LEARNED):
+            if key not in _OWN_META:
                 right.execute(insert(m).values(key=key, value=value))
         mine = identity(left, source.name)
-    for name in source.learned.names():
-        for of in source.learned.texts(name):
-            text = source.learned.read(name, of)
-            if text is not None:
-                target.learned.put(name, of, text)
-    with target.engine.begin() as right:
         put_meta(right, MOVED, json.dumps({"from": mine, "at": journal.last_seq(right)}))
         right.execute(delete(m).where(m.c.key == MOVING))
 

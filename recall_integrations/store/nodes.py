@@ -1,29 +1,26 @@
 """A store in PostgreSQL, as one process has it: a node.
 
 The record is on the server; any number of nodes share it. Derived data (columns in memory and on disk) is in a
-directory of the node. A temporary one is removed with it; what a killed node left, the next one that needs one removes.
+directory of the node. A temporary one is removed with it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
-import stat
 import tempfile
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import ColumnElement, Engine, delete, event, select
+from sqlalchemy import Engine, event
 
 from recall_integrations.config import PostgresConfig
-from recall_integrations.database import schema, tenants
-from recall_integrations.database.meta import TENANT, get_meta, put_meta
+from recall_integrations.database import tenants
+from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import make_ready, mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.turns import (
@@ -44,104 +41,8 @@ from recall_integrations.errors import RecallError, StoreError, StoreLocked, Sto
 from recall_integrations.owner_only import make_directory
 from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held, refuse_closed
-from recall_integrations.store.learned_files import TAKEN
+from recall_integrations.store.learned_rows import alone_by
 from recall_integrations.store.turns import WriteTurn
-
-PREFIX = "recall-node-"
-YOUNG_S = 60.0  # a directory that was touched so lately may be one whose node has not locked it yet
-
-
-def temporary_place(clock: Callable[[], float] = time.time) -> Path:
-    """Make a new directory; remove those of nodes that were killed."""
-    sweep_places(Path(tempfile.gettempdir()), clock())  # before: a new directory is locked only after it is made
-    return Path(tempfile.mkdtemp(prefix=PREFIX))
-
-
-def sweep_places(root: Path, now_s: float) -> list[Path]:
-    """Remove temporary directories of this user that no node has any more; return them."""
-    gone = [path for path in sorted(root.glob(f"{PREFIX}*")) if _is_left(path, now_s)]
-    for path in gone:
-        shutil.rmtree(path, ignore_errors=True)  # another node may remove it, too
-    return gone
-
-
-def _is_left(path: Path, now_s: float) -> bool:
-    try:
-        found = path.lstat()  # other users may have put a link there
-        mine = not hasattr(os, "getuid") or found.st_uid == os.getuid()
-        if not (mine and stat.S_ISDIR(found.st_mode) and now_s - found.st_mtime >= YOUNG_S):
-            return False
-        lock = FileLock(str(path / LOCK), thread_local=False)
-        lock.acquire(timeout=0)
-    except (OSError, Timeout):
-        return False
-    lock.release()
-    return True
-
-
-LEARNED = "learned/"  # of keys: learned/<name>/<text>
-
-
-class LearnedRows:
-    """`LearnedFiles`, but in PostgreSQL."""
-
-    def __init__(self, engine: Engine, tenant: str | None = None) -> None:
-        self._engine, self._tenant = engine, tenant
-
-    def sign(self, name: str, of: str) -> object | None:
-        """Return a digest of the text; `None` where there is none."""
-        text = self.read(name, of)
-        return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
-
-    def read(self, name: str, of: str) -> str | None:
-        with mapped_errors(self._engine), self._engine.connect() as connection:
-            return get_meta(connection, f"{LEARNED}{name}/{of}")
-
-    def put(self, name: str, of: str, text: str) -> None:
-        if self._tenant is not None:
-            raise StoreError(
-                f"The role {self._tenant!r} is a tenant's: what is learned is kept by the owner of the tables. Run "
-                "`recall learn` as that user."
-            )
-        with mapped_errors(self._engine), self._engine.begin() as connection:
-            put_meta(connection, f"{LEARNED}{name}/{of}", text)
-
-    def names(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
-
-    def texts(self, name: str) -> tuple[str, ...]:
-        return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
-
-    def remove(self, name: str) -> None:
-        with mapped_errors(self._engine), self._engine.begin() as connection:
-            connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
-
-    @contextmanager
-    def alone(self, wait_s: float) -> Iterator[None]:
-        """Keep other nodes from learning and from switching weights; the lock ends with this node's connection."""
-        outside = Outside(self._engine)
-        lock = AdvisoryLock(outside, LEARNING)
-        try:
-            if not lock.acquire(wait_s):
-                raise StoreLocked(TAKEN)
-            try:
-                yield
-            finally:
-                lock.release()
-        finally:
-            outside.close()
-
-    def shown(self, name: str, of: str) -> str:
-        return f"{shown(self._engine.url)}, {LEARNED}{name}/{of}"
-
-    def _keys(self, before: str) -> list[str]:
-        key = schema.meta.c.key
-        with mapped_errors(self._engine), self._engine.connect() as connection:
-            return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
-
-
-def _under(before: str) -> ColumnElement[bool]:
-    return schema.meta.c.key.startswith(before, autoescape=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -163,9 +64,14 @@ class Node(Held):
     def name(self) -> str:
         return shown(self.engine.url)
 
-    @property
-    def learned(self) -> LearnedRows:
-        return LearnedRows(self.engine, self.tenant)
+    @contextmanager
+    def learns(self, wait_s: float) -> Iterator[None]:
+        outside = Outside(self.engine)  # the lock ends with this node's connection
+        try:
+            with alone_by(AdvisoryLock(outside, LEARNING), wait_s):
+                yield
+        finally:
+            outside.close()
 
     def keeps(self) -> bool:
         """Return false: no node keeps tantivy's or Chroma's files; words and vectors are read from the record."""
@@ -255,7 +161,7 @@ class Node(Held):
 def join(url: str, directory: str | os.PathLike[str] | None = None, settings: PostgresConfig | None = None) -> Node:
     """Open a store in PostgreSQL beside other nodes, and take a turn in it. The caller ends the turn."""
     temporary = directory is None
-    path = temporary_place() if directory is None else Path(directory)
+    path = Path(tempfile.mkdtemp(prefix="recall-node-") if directory is None else directory)
     keeping = FileLock(str(path / LOCK), thread_local=False)
     engine: Engine | None = None
     try:

@@ -20,7 +20,7 @@ from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidAr
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import entities, following, journal, languages, renewal
-from recall_integrations.store.asking import AskedEmbedding, Vectors
+from recall_integrations.store.asking import AskedEmbedding, Vectors, measure_all
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.clock import Clock
 from recall_integrations.store.collections import Collections
@@ -234,12 +234,11 @@ def _measure_late(parts: StoreParts) -> None:
 
     Embeddings over a network are not measured here: the next write does that.
     """
-    measured = parts.worth.measured()
-    if not measured:
-        parts.worth.again()  # the next write may succeed
+    if not measure_all(parts):
         return
     try:
         with parts.engine.begin() as connection:
-            parts.worth.note(connection, measured)
+            measured = parts.worth.note(connection)
+        parts.worth.noted(measured)
     except SQLAlchemyError as e:  # a full disk or read-only file: known to this process only
         logger.warning("What the embedding is worth to the ranking could not be noted: %s", told(e))

@@ -34,7 +34,6 @@ from recall_integrations.store.fact_tables import FactTables
 from recall_integrations.store.following import Followed
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.record_words import RecordWords
 from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.turns import InUse
@@ -118,24 +117,13 @@ class StoreParts:
             threshold=config.query.spelling_threshold,
         )
         self.indexes = indexes = Indexes(
-            engine,
-            self.path,
+            directory,
             embedding if asking.here else asking,
             collections=lambda note: collections(directory, asking, lambda: views.scan_max, note),
-            write_lock=self.write_lock,
-            keeps=directory.keeps,
             state=lambda: followed.at,
-            errors=directory.mapped,
-            words=(lambda: RecordWords(engine)) if directory.own_indexes else None,
         )
         self.column_files = ColumnFiles(
-            engine,
-            self.path,
-            embedding=lambda: asking.fingerprint,
-            whole=lambda: not indexes.lag[SEMANTIC],
-            write_lock=self.write_lock,
-            lasting=not directory.temporary,
-            keeps=lambda: directory.keeps() or directory.own_indexes,
+            directory, embedding=lambda: asking.fingerprint, whole=lambda: not indexes.lag[SEMANTIC]
         )
         self.opened_at: dict[int, int] = {}  # the version of each scope when the store was opened
         self.views = views = ScopeViews(

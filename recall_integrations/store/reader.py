@@ -127,7 +127,6 @@ class Reader:
         return kept[1]
 
     def count_of(self, scope_id: int) -> int:
-        """Count the memories of the scope with this number."""
         s = schema.scopes
         with self._parts.errors(), self._parts.engine.connect() as connection:
             held = int(connection.execute(select(s.c.memories).where(s.c.scope_id == scope_id)).scalar_one())
@@ -195,7 +194,6 @@ class Reader:
     # -- the memories of a scope, in the order of writing -----------------------------------------------------------
 
     def page(self, scope: Scope, filters: Filters | None, limit: int, after: str | None) -> Listed:
-        """Read a page of memories of a scope."""
         last = 0
         if after is not None:
             if not (isinstance(after, str) and after.isascii() and after.isdecimal() and len(after) < 20):
@@ -205,7 +203,6 @@ class Reader:
         return Listed(self._in_order(scope, nums[:limit]), str(nums[limit - 1]) if len(nums) > limit else None)
 
     def all_of(self, scope: Scope, filters: Filters | None) -> Iterator[Memory]:
-        """Yield all memories of a scope, read a page at a time."""
         if filters:
             nums = self.nums(scope, filters, 0, None)
             for start in range(0, len(nums), PAGE):

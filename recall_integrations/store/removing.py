@@ -17,7 +17,7 @@ from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import Vectors
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.journal import SEMANTIC, Change
-from recall_integrations.store.learned_files import name_of
+from recall_integrations.store.learned_rows import name_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.revisions import REMOVED_MAX
@@ -35,7 +35,6 @@ class Removing:
         self._parts = parts
 
     def remove(self, scope: Scope, chosen: Chosen, most: int = REMOVED_MAX) -> tuple[int, int]:
-        """Remove some memories of a scope everywhere, in one transaction."""
         parts = self._parts
         with parts.errors():
             vectors = self.settled()
@@ -112,7 +111,7 @@ class Removing:
         else:
             self._parts.catch_up(scope_id, vectors)
         if followed:
-            indexes.vectors_written({scope_id}, len(changes))
+            indexes.vectors_written({scope_id})
 
     def _removed(
         self, scope: Scope, scope_id: int, chosen: Chosen, most: int, vectors: Vectors | None
@@ -150,7 +149,6 @@ class Forgetting:
     def forget(
         self, ids: str | Iterable[str] | None, scope: Scope | None, filters: FiltersLike, user_id: str | None
     ) -> int:
-        """Check what `MemoryStore.forget` is asked for, and do it."""
         wanted = checked_filters(filters)
         if filters is not None and wanted is None:
             raise InvalidFilter("filters hold no condition. To forget all of a scope, give only the scope.")

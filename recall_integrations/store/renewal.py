@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 from pathlib import Path
 
-from sqlalchemy import Connection, Engine, delete, exists, func, or_, select
+from sqlalchemy import Connection, Engine, delete, exists, or_, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
@@ -22,6 +22,7 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, languages, rows
+from recall_integrations.store.asking import measure_all
 from recall_integrations.store.collections import Progress
 from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
@@ -60,11 +61,12 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
             put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
     parts.indexes.rebuild(SEMANTIC, embed=True, progress=progress)
     parts.worth.anew()
-    measured = parts.worth.measured()
+    measure_all(parts)
     with parts.engine.begin() as connection:
         put_meta(connection, "embedding", parts.asking.fingerprint)
-        parts.worth.note(connection, measured)
+        measured = parts.worth.note(connection)
         connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
+    parts.worth.noted(measured)
     parts.stamped = True
 
 
@@ -72,7 +74,7 @@ def recut(parts: StoreParts) -> None:
     """Cut all words anew where another analyser cut them. The version is noted last, so a crash costs only time."""
     with parts.engine.connect() as connection:
         made_by = get_meta(connection, ANALYSER)
-        count = connection.execute(select(func.coalesce(func.sum(schema.scopes.c.memories), 0))).scalar_one()
+        count = rows.count_all(connection)
     if made_by == str(ANALYSER_VERSION):
         return
     if count:
@@ -96,8 +98,7 @@ def retell(parts: StoreParts) -> None:
 
 
 def _tell_anew(parts: StoreParts, connection: Connection) -> None:
-    counting = select(func.coalesce(func.sum(schema.scopes.c.memories), 0))
-    count = connection.execute(counting).scalar_one()
+    count = rows.count_all(connection)
     if parts.slots is None:
         facts.clear(connection)
     else:
@@ -218,7 +219,6 @@ def _orphans(connection: Connection) -> int:
 
 
 def _empty(connection: Connection) -> list[int]:
-    """List the scopes without a memory and without a declared name."""
     s, e, m = schema.scopes.c, schema.entities.c, schema.memories.c
     named = exists().where(e.scope_id == s.scope_id)
     full = exists().where(m.scope_id == s.scope_id)

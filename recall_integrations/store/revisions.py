@@ -11,7 +11,6 @@ import weakref
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
 from typing import Protocol
 
 from sqlalchemy import Connection, Engine, func, select
@@ -98,7 +97,6 @@ class Expiry:
         self._swept = 0
 
     def load(self, connection: Connection) -> None:
-        """Read the next end of each scope."""
         first = select(_m.scope_id, func.min(_m.expires_at)).where(ends()).group_by(_m.scope_id)
         found = {int(scope_id): int(at) for scope_id, at in connection.execute(first)}
         with self._lock:
@@ -113,7 +111,6 @@ class Expiry:
         return not self._next and not self._left
 
     def now(self) -> int:
-        """Read the store's clock, in microseconds."""
         return to_micros(time_of(self._clock))
 
     def _due(self, scope: Scope) -> bool:
@@ -121,12 +118,8 @@ class Expiry:
         at = self._next.get(self._scopes.get(scope, 0)) if self._next else None
         return at is not None and self.now() >= at
 
-    def note(self, scope_id: int, at: datetime | None) -> None:
-        """Note that a memory with this end was committed; `None` = it stays."""
-        self.note_micros(scope_id, None if at is None else to_micros(at))
-
-    def note_micros(self, scope_id: int, at: int | None) -> None:
-        """Note an end as `note` does, in microseconds."""
+    def note(self, scope_id: int, at: int | None) -> None:
+        """Note that a memory with this end was committed, in microseconds; `None` = it stays."""
         if at is None:
             return
         with self._lock:
@@ -183,7 +176,6 @@ class Expiry:
         return found
 
     def scope_of(self, scope_id: int) -> Scope | None:
-        """Return the scope with this number."""
         return next((scope for scope, number in dict(self._scopes).items() if number == scope_id), None)
 
     def removed(self, scope_id: int, *, whole: bool, upto: int) -> None:

@@ -41,6 +41,11 @@ class Place(NamedTuple):
     position: int | None
 
 
+def count_all(connection: Connection) -> int:
+    """Count the memories of all scopes."""
+    return int(connection.execute(select(func.coalesce(func.sum(_S.memories), 0))).scalar_one())
+
+
 def add_scope(connection: Connection, scope: Scope) -> int:
     """Return the number of a scope that is not known here; add the scope if the database lacks it."""
     s = schema.scopes

@@ -72,7 +72,6 @@ class WriteTurn:
 
     @property
     def mine(self) -> bool:
-        """True if this thread has the turn."""
         return self._depth > 0 and self._owner == threading.get_ident()
 
     def close(self) -> None:
@@ -149,7 +148,6 @@ class Presence:
         self._lock = FileLock(str(self._path), thread_local=False)
 
     def enter(self) -> None:
-        """Set the mark."""
         make_directory(self._directory)
         self._lock.acquire(timeout=ENTER_S)
 

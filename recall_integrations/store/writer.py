@@ -93,7 +93,7 @@ class Writer:
         if ahead is None:
             self._removing.remove_ended()
         ids: list[str] = []
-        with counted("Remembering", total, progress) as advance, self._parts.indexes.owed.more_to_come():
+        with counted("Remembering", total, progress) as advance:
             for batch in in_batches(source, batch_size):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
@@ -121,7 +121,7 @@ class Writer:
             known = self._ahead(scope, batch, chat.ids, now) if ahead is None else ahead
         given = Batch(scope=scope, memories=batch, ids=[], chat=chat, now=now, known=known)
         if ahead is not None:  # the turn is held, and may be lost: its holder decides
-            return self._write_in_turn([given], None, measured=False)[0]
+            return self._write_in_turn([given], None)[0]
         alone = [parts.write_lock.mine or self._line.has_me]
 
         def write() -> list[str]:
@@ -158,12 +158,11 @@ class Writer:
         """Say whether a batch may share a transaction with others: large ones are copied in."""
         parts, known = self._parts, given.known
         few = len(given.memories) <= FEW and given.chat.on_duplicate == KEEP
-        if not few or not parts.stamped or known.worth or parts.indexes.lag[SEMANTIC]:
+        if not few or not parts.stamped or parts.indexes.lag[SEMANTIC]:
             return False  # something has to be made or measured for it
         return known.vectors_of(given.memories) is not None
 
     def _lead(self, take: Callable[[], Sequence[Asked]]) -> None:
-        """Write the batches in the line, in one turn."""
         with self._turn() as later:
             asked = take()
             if len(asked) == 1 or not self._written_together(asked, later):
@@ -176,7 +175,7 @@ class Writer:
             return False
         try:
             for one, ids in zip(asked, self._write_in_turn([one.request for one in asked], later), strict=True):
-                one.is_done(ids)
+                one.answer = ids
         except Exception as e:
             if _lost(e):  # maybe with the turn: each is tried again
                 raise
@@ -188,28 +187,21 @@ class Writer:
         """Write each in a transaction of its own, with its own error."""
         for one in asked:
             try:
-                one.is_done(self._write_in_turn([one.request], later)[0])
+                one.answer = self._write_in_turn([one.request], later)[0]
             except Exception as e:  # noqa: PERF203 - it is its caller's
                 one.has_failed(e)
                 if _lost(e):
                     raise
 
-    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None, *, measured: bool = True) -> list[list[str]]:
-        """Store batches in one transaction, without the memories that are stored already; return the ids of each.
-
-        `measured`: whether a worth of cosines was measured for them alone, and is forgotten where nothing is written.
-        """
+    def _write_in_turn(self, given: Sequence[Batch], later: Flush | None) -> list[list[str]]:
+        """Store batches in one transaction, without the memories that are stored already; return the ids of each."""
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
             chosen = [self._chosen(one) for one in given]
-            worth = [language for one in given for language in one.known.worth]
             if batches := [batch for batch, _ in chosen if batch.memories]:
                 # A write that is repeated after an unknown result may wait for the disk later.
                 self._commit(batches, later if given[0].chat.on_duplicate == KEEP else None)
-            elif worth and measured:
-                with parts.revisions.writing(None):
-                    parts.worth.forget(worth)
         return [answer for _, answer in chosen]
 
     def _chosen(self, given: Batch) -> tuple[Batch, list[str]]:
@@ -233,10 +225,8 @@ class Writer:
     def _commit(self, batches: Sequence[Batch], later: Flush | None) -> None:
         """Store batches in one transaction; then show them, and update the indexes."""
         parts = self._parts
-        # A worth of cosines that was measured for this write counts in all scopes.
-        scopes = {None if batch.known.worth else batch.scope: batch for batch in batches}
         with ExitStack() as writing:
-            for scope in scopes:
+            for scope in dict.fromkeys(batch.scope for batch in batches):
                 writing.enter_context(parts.revisions.writing(scope))
             for written in self._batches.commit(batches, later):
                 scope_id = written.scope_id
@@ -252,7 +242,6 @@ class Writer:
                     warming.warm(self._reader.languages(scope_id).kept_in)
 
     def _settled(self, scope_id: int | None, batch: Sequence[Memory], ids: Sequence[str], wish: str) -> Settled:
-        """Choose the part of a batch to write, by the stored duplicates."""
         ended = 0 if scope_id is None else self._parts.expiry.ended(scope_id)
         with self._parts.engine.connect() as connection:
             return self._duplicates.settle(connection, scope_id, batch, ids, wish, ended)

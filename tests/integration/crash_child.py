@@ -151,7 +151,7 @@ def main() -> None:
     )
     say(open=True)
     removing.FORGET_BATCH = 10
-    filling.WAIT_S, filling.WAIT_MAX_S = 0.02, 0.1  # as often in a second as otherwise in a minute
+    filling.QUIET_S = 0.02  # as often in a second as otherwise in a minute
     if task == "hold":
         sys.stdin.read()
     elif task == "reindex":

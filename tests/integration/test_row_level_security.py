@@ -236,7 +236,6 @@ def test_raw_statements_meet_rows_of_their_own_only(
         "ALTER TABLE memories DISABLE ROW LEVEL SECURITY",
         "DROP POLICY recall_tenant_1_select ON scopes",
         "INSERT INTO meta VALUES ('learned/mind/ann', '{}')",
-        "INSERT INTO meta VALUES ('memories written in de by scope 1', '7')",
         "INSERT INTO scopes VALUES (77, 'ann', 'y', '', 0, 0, '', 0)",  # a number that others may be given
         "INSERT INTO scopes VALUES (recall_next_scope(), 'ann', E' \\u2003', '', 0, 0, '', 0)",  # no node could read it
         "INSERT INTO scopes VALUES (recall_next_scope(), 'ann', '', E'a\\nb', 0, 0, '', 0)",
@@ -245,8 +244,6 @@ def test_raw_statements_meet_rows_of_their_own_only(
         "INSERT INTO changes VALUES (9223372036854775807, 2, 'touch', 1, '')",  # none could come after it
         "INSERT INTO changes VALUES (0, 2, 'touch', 1, '')",
         "INSERT INTO changes VALUES (500, 2, 'other', 1, '')",
-        "INSERT INTO meta VALUES ('memories written in de by scope 2', 'many')",
-        "INSERT INTO meta VALUES ('memories written in de by scope 2 by scope x', '1')",
         "INSERT INTO meta VALUES ('embedding', 'other')",
         "UPDATE cursors SET seq = 9 WHERE name = 'lexical'; SELECT 1 / (SELECT count(*) FROM cursors WHERE seq = 9)",
         "SELECT recall_reach()",
@@ -270,7 +267,7 @@ def test_notes_of_others_are_neither_read_nor_changed(
 ) -> None:
     url, _, _ = isolated
     with engine_of(url) as engine, engine.begin() as connection:
-        notes = ("learned/mind/bob", "memories written in de by scope 1", "memories written in de by scope 20")
+        notes = ("learned/mind/bob", "of a later version")
         connection.execute(insert(schema.meta), [{"key": key, "value": "1"} for key in notes])
         every = {str(key) for key in connection.execute(select(schema.meta.c.key)).scalars()}
     with engine_of(by(url, "ann")) as engine, engine.begin() as connection:

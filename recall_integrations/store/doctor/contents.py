@@ -59,9 +59,7 @@ class Contents:
     unreadable: dict[Key, str] = field(default_factory=dict)  # the reason why a memory cannot be read, by scope and num
     named: dict[Key, str] = field(default_factory=dict)  # the id of each unreadable memory that has one
     ahead: list[Key] = field(default_factory=list)  # memories from the future
-    # Memories whose words are absent, or not those of their text.
-    words_missing: list[Key] = field(default_factory=list)
-    words_wrong: list[Key] = field(default_factory=list)
+    words_wrong: list[Key] = field(default_factory=list)  # memories whose words are absent, or not those of the text
     cut_by_another: bool = False  # whether another version of the analyser cut the words, so that they are not compared
     languages_wrong: list[int] = field(default_factory=list)  # scopes whose noted languages are not their memories'
     # Scopes with a wrong count of memories: noted and found.
@@ -117,7 +115,9 @@ def _read_memories(connection: Connection, found: Contents, now: datetime, tell:
         if fields["created_at"] > latest:
             found.ahead.append(key)
         if not found.cut_by_another:
-            _compare_words(found, key, fields, kept)
+            should = words.to_row(*key, fields["text"], fields["actor"])
+            if tuple(should[name] for name in _WORDS) != kept:
+                found.words_wrong.append(key)
             told = spoken[key[0]]
             for code, count in languages_of([fields["text"]]).items():
                 told[code] = told.get(code, Count()).plus(count)
@@ -136,15 +136,6 @@ def _memories(connection: Connection, tell: Tell) -> Iterator[tuple[Any, ...]]:
         yield from (tuple(row) for row in rows)
         done += len(rows)
         tell("memories", done, total)
-
-
-def _compare_words(found: Contents, key: Key, fields: Mapping[str, Any], kept: tuple[Any, ...]) -> None:
-    if all(value is None for value in kept):
-        found.words_missing.append(key)
-        return
-    should = words.to_row(*key, fields["text"], fields["actor"])
-    if tuple(should[name] for name in _WORDS) != kept:
-        found.words_wrong.append(key)
 
 
 def _languages_wrong(connection: Connection, spoken: Mapping[int, Mapping[str, Count]]) -> list[int]:

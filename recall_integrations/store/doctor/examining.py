@@ -218,7 +218,6 @@ def _schema(connection: Connection, found: Examined) -> Check:
 def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, str], ...]:
     """Return of each check of rows: name, state, what is wrong, sentence, remedy, and the sentence if nothing is."""
     total = counted(len(found.living) + len(found.unreadable), "memory", "memories")
-    without = counted(len(found.words_missing), "memory has none", "memories have none")
     return (
         (
             MEMORIES, PROBLEM,
@@ -241,8 +240,8 @@ def _rows_wrong(found: Contents) -> tuple[tuple[str, str, list[str], str, str, s
             f"{counted(len(found.scopes), 'scope')}; each counts the memories that it has.",
         ),
         (
-            WORDS, PROBLEM, _named([*found.words_missing, *found.words_wrong]),
-            f"{without}, {len(found.words_wrong):,} with others than those of the text.",
+            WORDS, PROBLEM, _named(found.words_wrong),
+            f"{counted(len(found.words_wrong), 'memory has', 'memories have')} none, or others than those of the text.",
             "`--repair` writes them anew.",
             "Every memory has those of its text.",
         ),
@@ -456,8 +455,7 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
     if not names:
         return {}
     made = Indexes(
-        held.engine,
-        held.path,
+        held,
         Noted(found),
         collections=lambda note: Collections(
             held,
@@ -466,7 +464,6 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
             note=note,
             fingerprint=lambda: found.embedding or "",
         ),
-        write_lock=held.turn,
     )
     failures = {}
     try:

@@ -24,9 +24,8 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.column_files import COLUMNS
-from recall_integrations.store.directory import DATABASE, LOCK, WRITING, below, size_of
+from recall_integrations.store.directory import DATABASE, LEARNS, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.learned_files import LEARNING, LEARNS
 from recall_integrations.store.turns import PROCESSES, open_in
 
 OK = "ok"
@@ -149,7 +148,7 @@ _OWN = frozenset(
     {
         *(DATABASE, WAL, SHARED_MEMORY, f"{DATABASE}-journal", _CHECKED),
         *(LOCK, WRITING, LEARNS, PROCESSES),
-        *(*_KNOWN, PUT_ASIDE, COLUMNS, LEARNING),
+        *(*_KNOWN, PUT_ASIDE, COLUMNS),
     }
 )
 

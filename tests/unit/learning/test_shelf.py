@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_integrations.database.postgres import make_ready, open_postgres
-from recall_integrations.errors import InvalidArgument, StoreError, StoreLocked
+from recall_integrations import MemoryStore
+from recall_integrations.errors import InvalidArgument, StoreLocked
 from recall_integrations.learning.serving import served, share_of, to_replay
 from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, STATE, Event, Shelf
 from recall_integrations.learning.version import Version, from_json
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.store.learned_files import Kept, LearnedFiles
-from recall_integrations.store.nodes import LearnedRows
+from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
 from tests.rows import each_row
 
@@ -42,15 +41,15 @@ def timer() -> Timer:
     return Timer()
 
 
-@pytest.fixture(params=["files", pytest.param("rows", marks=pytest.mark.server)])
-def kept(request, tmp_path) -> Iterator[Kept]:
-    if request.param == "files":
-        yield LearnedFiles(tmp_path)
-        return
-    engine = open_postgres(request.getfixturevalue("postgres_url"))
-    make_ready(engine)
-    yield LearnedRows(engine)
-    engine.dispose()
+@pytest.fixture(params=["directory", pytest.param("postgres", marks=pytest.mark.server)])
+def place(request, tmp_path) -> str:
+    return str(tmp_path) if request.param == "directory" else request.getfixturevalue("postgres_url")
+
+
+@pytest.fixture
+def kept(place) -> Iterator[LearnedRows]:
+    with MemoryStore.open(place) as store:
+        yield store.learned
 
 
 @pytest.fixture
@@ -98,11 +97,11 @@ def test_no_json_says_how_to_go_back() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"serving": "../x", "candidate": ""}', '{"serving": 7}', "\0"])
-def test_a_damaged_state_is_that_of_rules(shelf, kept, timer, text) -> None:
+def test_a_damaged_state_is_that_of_rules(shelf, kept, timer, text, place) -> None:
     name = put(shelf, serving="v1")
     assert served(shelf, ANN, "x", 0.1).label == "v1"
-    if "\0" in text and isinstance(kept, LearnedRows):
-        pytest.skip("a database holds no NUL")
+    if "\0" in text and place.startswith("postgres"):
+        pytest.skip("PostgreSQL holds no NUL")
     kept.put(name, STATE, text)
     timer.now += LOOK_SECONDS
     assert served(shelf, ANN, "x", 0.1).label == "rules"
@@ -171,31 +170,17 @@ def test_events_are_bounded_and_forgetting_removes_all(shelf, kept) -> None:
     assert kept.names() == (other,) and shelf.state(name, fresh=True).serving == "rules"
 
 
-def test_one_learns_at_a_time(shelf, kept) -> None:
-    another = LearnedFiles(kept.path.parent) if isinstance(kept, LearnedFiles) else kept
-    with shelf.alone(), pytest.raises(StoreLocked, match="Another process is learning"), Shelf(another, b"key").alone():
-        pass
-    with Shelf(another, b"key").alone():  # it was given back
-        pass
+def test_one_learns_at_a_time(shelf, place) -> None:
+    with MemoryStore.open(place) as store:
+        another = Shelf(store.learned, b"key")
+        with shelf.alone(), pytest.raises(StoreLocked, match="Another process is learning"), another.alone():
+            pass
+        with another.alone():  # it was given back
+            pass
 
 
-def test_files_that_are_no_text_do_not_serve(tmp_path, timer) -> None:
-    shelf = Shelf(tmp_path, b"key", timer)
-    name = put(shelf, serving="v1")
-    path = tmp_path / "learning" / name / "v1.json"
-    path.write_bytes(b"\xff\xfe")
-    assert served(shelf, ANN, "x", 0.1).version is None
-    with pytest.raises(StoreError, match="it is damaged"):
-        shelf.read(name, "v1")
-    (path.parent / STATE).write_bytes(b"\xff")
-    timer.now += LOOK_SECONDS
-    assert served(shelf, ANN, "x", 0.1).label == "rules"
-
-
-def test_a_text_that_cannot_be_encoded_leaves_nothing_behind(tmp_path) -> None:
-    files = LearnedFiles(tmp_path)
-    files.put("scope", "one.json", "{}")
-    with pytest.raises(UnicodeEncodeError):
-        files.put("scope", "one.json", "\ud800")
-    assert [path.name for path in (files.path / "scope").iterdir()] == ["one.json"]
-    assert files.read("scope", "one.json") == "{}"
+def test_who_learns_may_change_what_serves(shelf) -> None:
+    with shelf.alone():
+        name = put(shelf, serving="v1")
+        assert shelf.state(name, fresh=True).serving == "v1"
+    put(shelf, BOB, serving="v1")

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import delete
 from sqlalchemy.exc import OperationalError
 
-from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
+from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
 from recall_integrations.embeddings import probe
@@ -38,11 +38,13 @@ def test_a_write_that_fails_leaves_it_to_the_next(tmp_path: Path, monkeypatch: p
             broken.setattr(rows, "add_scope", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 store.remember("one")
-        assert store.cosine_worth_in("en", "") == 1.0
         store.remember("one")
         measured = store.cosine_worth_in("en", "")
-    with MemoryStore.open(tmp_path, embedding=same) as store:
+    again = Counting()
+    again.fingerprint = store.fingerprint
+    with MemoryStore.open(tmp_path, embedding=again) as store:
         assert store.cosine_worth_in("en", "") == measured != 1.0
+    assert again.texts == 0
 
 
 class Counting:
@@ -157,6 +159,18 @@ def test_a_language_is_measured_when_it_is_no_stray_word(tmp_path: Path) -> None
         assert store.cosine_worth_in("ru", "где она живёт") == store.cosine_worth_in("en", "")
     with MemoryStore.open(tmp_path, embedding=German()) as store:
         assert store.cosine_worth_in("de", query) == measured
+
+
+def test_a_language_of_another_scope_counts_as_not_measured(tmp_path: Path) -> None:
+    query, ann, bob = "Wo wohnt sie jetzt?", Scope(user_id="ann"), Scope(user_id="bob")
+    line = "Gestern war ich mit Anna im Kino, das war nicht schlecht"
+    with MemoryStore.open(tmp_path, embedding=German()) as store:
+        store.remember_many([f"{line} {i}" for i in range(asking.MEMORIES_MIN)], scope=ann)
+        store.remember(line, scope=bob)
+        found = {scope: store.cosine_worth_in("de", query, store.scope_id(scope)) for scope in (ann, bob)}
+        assert found[ann] > 5 and found[bob] == store.cosine_worth_in("en", "")
+        store.reindex()
+        assert store.cosine_worth_in("de", query, store.scope_id(ann)) == found[ann]
 
 
 def test_the_bundled_vectors_are_worth_nothing_where_they_know_nothing() -> None:

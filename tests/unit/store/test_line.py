@@ -43,7 +43,7 @@ class Office:
         asked = take()
         self.turns.append([one.request.name for one in asked])
         for one in asked:
-            one.is_done(one.request.name.upper())
+            one.answer = one.request.name.upper()
         self.fails(asked)
 
     def come(self, write: Write, *, alone: bool = False) -> None:

@@ -11,8 +11,7 @@ import pytest
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import filling, journal
-from recall_integrations.store.filling import Owed
+from recall_integrations.store import filling, indexes, journal
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
@@ -24,8 +23,7 @@ WAIT_S = 20.0
 @pytest.fixture
 def behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """The index stays behind until somebody asks it, or the store is closed."""
-    monkeypatch.setattr(filling, "WAIT_S", 3_600.0)
-    monkeypatch.setattr(filling, "WAIT_MAX_S", 3_600.0)
+    monkeypatch.setattr(filling, "QUIET_S", 3_600.0)
 
 
 def cursor(store: MemoryStore, name: str) -> int:
@@ -61,7 +59,7 @@ def test_a_memory_is_found_before_the_index_has_it(store: MemoryStore) -> None:
     store.remember(Memory("kestrels rest", id="c"))
     assert store.forget("c")
     assert [hit.memory.id for hit in optimizer.recall("kestrels", k=3).hits][:1] == ["b"]
-    assert store.indexes.owed.any
+    assert store.indexes.owed
 
 
 @pytest.mark.usefixtures("behind")
@@ -71,9 +69,9 @@ def test_scores_are_those_of_an_index_that_is_up_to_date(store: MemoryStore) -> 
     store.remember(Memory("an owl", id="m3"))
     store.forget("m4")
     before = bm25(store, "kestrel"), bm25(store, "ida")
-    assert store.indexes.owed.any
+    assert store.indexes.owed
     assert store.indexes.lexical.count == 11
-    assert not store.indexes.owed.any
+    assert not store.indexes.owed
     assert (bm25(store, "kestrel"), bm25(store, "ida")) == before
     assert set(before[0]) == {f"m{i}" for i in range(12)} - {"m3", "m4"}
 
@@ -112,10 +110,10 @@ def test_close_brings_it_there(open_store: OpenStore) -> None:
 
 
 def test_a_moment_later_it_is_there(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "WAIT_S", 0.01)
+    monkeypatch.setattr(filling, "QUIET_S", 0.01)
     store.remember(Memory("kestrels hover", id="a"))
     end = time.monotonic() + WAIT_S
-    while store.indexes.owed.any and time.monotonic() < end:
+    while store.indexes.owed and time.monotonic() < end:
         time.sleep(0.005)
     assert held(store) == [1] and cursor(store, LEXICAL) == 1
 
@@ -128,7 +126,7 @@ def test_a_call_of_many_batches_ends_with_everything_in_the_index(store: MemoryS
 
 @pytest.mark.usefixtures("behind")
 def test_more_than_is_to_be_owed_is_indexed_at_once(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "CHANGES_MAX", 2)
+    monkeypatch.setattr(indexes, "OWED_MAX", 2)
     store.remember_many([Memory("one"), Memory("two")])
     assert held(store) == []
     store.remember("three")
@@ -183,14 +181,14 @@ def test_a_misspelling_of_a_word_that_was_just_said_is_corrected(store: MemorySt
 
     assert frequency() == 1
     store.remember(Memory("a zephyrine kestrel", id="b"))
-    assert store.indexes.owed.any and frequency() == 2
+    assert store.indexes.owed and frequency() == 2
     store.forget("a")
     assert frequency() == 1
     assert store.indexes.lexical.count == 1 and frequency() == 1
 
 
 def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(filling, "WAIT_S", 0.002)
+    monkeypatch.setattr(filling, "QUIET_S", 0.002)
     failed: list[BaseException] = []
 
     def write(name: str) -> None:
@@ -213,35 +211,3 @@ def test_threads_that_write_and_ask(store: MemoryStore, monkeypatch: pytest.Monk
         thread.join()
     assert failed == []
     assert store.indexes.lexical.count == 40 and len(set(held(store))) == 40
-
-
-def test_nobody_is_left_to_apply_it_once_the_owner_is_gone() -> None:
-    waiting = Owed(lambda: None)
-    waiting.owned_by(lambda: None)
-    assert waiting.allowed
-    waiting.close()
-    assert not waiting.allowed
-
-
-def test_what_fails_is_left_to_the_next_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Else a disk that is full would be tried, and complained of, three times a second."""
-    monkeypatch.setattr(filling, "WAIT_S", 0.005)
-    tried = [threading.Event(), threading.Event()]
-    calls: list[int] = []
-
-    def fail() -> None:
-        calls.append(1)
-        tried[min(len(calls), 2) - 1].set()
-        raise OSError("no space")
-
-    waiting = Owed(fail)
-    waiting.owned_by(object)
-    waiting.add(1)
-    assert tried[0].wait(WAIT_S)
-    end = time.monotonic() + WAIT_S
-    while waiting._filling._thread is not None and time.monotonic() < end:
-        time.sleep(0.001)
-    assert len(calls) == 1 and waiting.any
-    waiting.add(1)
-    assert tried[1].wait(WAIT_S)
-    waiting.close()
