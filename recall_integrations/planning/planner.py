@@ -23,7 +23,7 @@ from recall_integrations.indexes.windows import Settled, asked_mask, in_order, s
 from recall_integrations.languages import name_of
 from recall_integrations.query.by_table.cues import HYBRID
 from recall_integrations.query.features import IMPLICIT, MODE_TYPES
-from recall_integrations.records import maker, record
+from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
 from recall_integrations.types.query import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
@@ -37,7 +37,6 @@ GRAPH_FACTOR = 2.0
 TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
 IDENTIFIERS_SHOWN = 3
 WITHOUT = "searched without it"  # of a time or a session in which nothing lies
-_check = maker(RuleCheck)
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
@@ -132,7 +131,8 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     checks = []
     for rule in RULES:
         fired, because, margin = rule.condition(parsed, planner)
-        checks.append(_check(rule.plan, fired, because, round(margin, ROUNDING)))
+        margin = round(margin, ROUNDING)
+        checks.append(RuleCheck(rule=rule.plan, fired=fired, because=because, margin=margin))
     chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
     arms, why = _adjusted(_arms(RULES[chosen], parsed, config), parsed, planner)
