@@ -20,7 +20,6 @@ from operator import itemgetter
 from threading import Lock
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, national, numbers, secrets
 from recall_integrations.privacy.normal import SWITCH, Plain, ambiguous, readings
 from recall_integrations.privacy.tables import table
@@ -81,7 +80,7 @@ def may_hold(key: str, kind: str, value: Any) -> bool:
     return isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
 
 
-Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
+Own = Sequence[tuple[str, re.Pattern[str]]]  # patterns of the user, by name
 Span = tuple[int, int, str]  # start, end, kind
 
 _BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looked for holds
@@ -89,7 +88,6 @@ _NAME_CHARS_MAX = 256
 _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SLOT, _OF_SLOT = "slot", ("value", "instead_of")
 
 
@@ -106,24 +104,13 @@ class Redactor:
     itself.
     """
 
-    def __init__(self, own: Sequence[Own] = ()) -> None:
-        self._own = tuple(_own_pattern(entry) for entry in own)
+    def __init__(self, own: Own = ()) -> None:
+        self._own = own
         self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
         self._numbers: dict[str, dict[str, int]] = {}
-        self._counts: Counter[str] = Counter()
+        self.counts: Counter[str] = Counter()  # of replacements, by kind
         self._clean: set[str] = set()  # short texts in which nothing is: names come again with every memory
         self._lock = Lock()
-
-    @property
-    def count(self) -> int:
-        """Number of replacements."""
-        return self._counts.total()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of replacements by kind: the names in placeholders."""
-        with self._lock:
-            return dict(self._counts)
 
     def text(self, text: str) -> str:
         """Return `text` with placeholders. Redacting again changes nothing; a clean text is returned as it is."""
@@ -206,7 +193,7 @@ class Redactor:
     def _placeholder(self, kind: str, value: str) -> str:
         key = _same(kind, value)
         with self._lock:
-            self._counts[kind] += 1
+            self.counts[kind] += 1
             known = self._numbers.setdefault(kind, {})
             return f"[{kind}-{known.setdefault(key, len(known) + 1)}]"
 
@@ -352,7 +339,7 @@ def _read(
     return ((*plain.origin(start, end), kind) for start, end, kind in found if not broken or plain.broken(start, end))
 
 
-def find_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], placeholders: re.Pattern[str]) -> list[Span]:
+def find_own(text: str, own: Own, placeholders: re.Pattern[str]) -> list[Span]:
     """Return the matches of users' patterns in `text`, in order and without overlaps, around the placeholders in it."""
     left = [m.span() for m in placeholders.finditer(text)] if "[" in text else []
     theirs = _apart((m.start(), m.end(), name) for name, pattern in own for m in pattern.finditer(text) if m.group())
@@ -413,17 +400,3 @@ def _placeholders(names: Iterable[str]) -> re.Pattern[str]:
 
 
 _PLACEHOLDER = _placeholders(_KINDS)
-
-
-def _own_pattern(entry: object) -> tuple[str, re.Pattern[str]]:
-    name, pattern = entry if isinstance(entry, tuple) and len(entry) == 2 else ("own", entry)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidArgument(f"The name {name!r} of a pattern may have lower-case letters, digits and '_' only.")
-    if isinstance(pattern, str) and isinstance(entry, tuple):
-        try:
-            pattern = re.compile(pattern)
-        except re.error as e:
-            raise InvalidArgument(f"The pattern {name!r} is no regular expression: {e}.") from e
-    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
-        raise InvalidArgument(f"{entry!r} is no compiled regular expression over text and no (name, pattern) pair.")
-    return name, pattern

@@ -23,7 +23,7 @@ def test_nothing_is_left_in_any_surrounding(kind: str, name: str) -> None:
         redactor = Redactor()
         text = planted(context, written)
         out = redactor.text(text)
-        if left(out, secret, context, at_least=TELLING.get(kind, 5)) or not redactor.count:
+        if left(out, secret, context, at_least=TELLING.get(kind, 5)) or not redactor.counts:
             leaks.append((text, out))
         assert Redactor().text(out) == out
     assert not leaks, f"{len(leaks)} of {len(CONTEXTS)}: {leaks[:3]}"
