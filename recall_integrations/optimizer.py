@@ -127,10 +127,6 @@ class QueryOptimizer:
 
         return self._paths.of(checked_scope(scope)).config
 
-    def vectors_in(self, scope: Scope) -> str:
-        """Return where the vectors of a scope are, by LangChain's name: see `MemoryStore.vectors_in`."""
-        return self.store.vectors_in(scope)
-
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
         """Recall with other settings from now on; recalls under way end with theirs.
 

@@ -27,7 +27,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched, refuse_unknown
+from recall_integrations.errors import InvalidArgument, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -37,7 +37,6 @@ if TYPE_CHECKING or LANGCHAIN:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
-    from langchain_core.retrievers import LangSmithRetrieverParams
     from langchain_core.runnables import RunnableConfig
 
     from recall_integrations.adapters.documents import documents_of, memory_of_document
@@ -664,24 +663,6 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             return documents_of_nodes(found)
         result = await self.arecall(query, **{"watch": run_of(sync), **given})
         return self._documents(result, given, text, highlights, run_manager, sync)
-
-    def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
-        return LangSmithRetrieverParams(
-            ls_retriever_name="optimizedrecall",
-            ls_vector_store_provider=self._vectors_in(given),
-            ls_embedding_provider=self.optimizer.store.fingerprint,
-        )
-
-    def _vectors_in(self, given: Mapping[str, Any]) -> str | None:
-        """Return where the vectors of a call's scopes are; `None` where nobody here knows."""
-        asked = {"scope": self.scope, "scopes": self.scopes}
-        if given.get("scope") is not None or given.get("scopes") is not None:
-            asked = {"scope": given.get("scope"), "scopes": given.get("scopes")}
-        try:
-            scopes = [checked_scope(one) for one in asked["scopes"] or (asked["scope"],)]
-        except (InvalidInput, TypeError):  # the recall says what is wrong
-            return None
-        return ", ".join(sorted({self.optimizer.vectors_in(scope) for scope in scopes} - {""})) or None
 
     # -- LlamaIndex ------------------------------------------------------------------------------------------------
 
