@@ -120,8 +120,7 @@ def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[Ar
         if config.retrieval.semantic_remote and specific:  # the others are local; embedding would cost a network call
             del weights["semantic"]
     return tuple(
-        ArmPlan(name=arm, weight=weight, limit=limits.get(arm) or _limit(arm, planner))
-        for arm, weight in weights.items()
+        ArmPlan(name=arm, weight=weight, limit=limits.get(arm, planner.arm_limit)) for arm, weight in weights.items()
     )
 
 
@@ -180,11 +179,7 @@ def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerCo
 def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
     """Return the arms that the configuration permits; if the plan has none of these, all that it permits."""
     kept = tuple([arm for arm in arms if arm.name in config.arms])
-    return kept or tuple(ArmPlan(name=name, limit=_limit(name, config)) for name in config.arms)
-
-
-def _limit(arm: str, config: PlannerConfig) -> int:
-    return (config.lexical_limit if arm == "lexical" else None) or config.arm_limit
+    return kept or tuple(ArmPlan(name=name, limit=config.arm_limit) for name in config.arms)
 
 
 def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, float | None]:
@@ -208,7 +203,7 @@ def _adjusted(
     """Apply the rules on identifiers, graph bias and small talk; return the arms and the reasons that fired."""
     why = []
     if parsed.identifiers and "identifiers" in config.rules:
-        arms = _raised(arms, "lexical", IDENTIFIER_FACTOR, _limit("lexical", config))
+        arms = _raised(arms, "lexical", IDENTIFIER_FACTOR, config.arm_limit)
         shown = ", ".join(f"{i.kind} {i.text}" for i in parsed.identifiers[:IDENTIFIERS_SHOWN])
         why.append(f"exact match of {shown}")
     if parsed.router.graph_bias and _named(parsed) and "graph_bias" in config.rules:
