@@ -10,7 +10,6 @@ social security numbers, IP addresses, phones, national ids).
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -21,7 +20,7 @@ from threading import Lock
 from typing import Any
 
 from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import SWITCH, Plain, ambiguous, readings
+from recall_integrations.privacy.normal import SWITCH, Plain, readings
 from recall_integrations.privacy.tables import table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
@@ -83,7 +82,6 @@ def may_hold(key: str, kind: str, value: Any) -> bool:
 Own = Sequence[tuple[str, re.Pattern[str]]]  # patterns of the user, by name
 Span = tuple[int, int, str]  # start, end, kind
 
-_BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looked for holds
 _NAME_CHARS_MAX = 256
 _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
@@ -123,16 +121,6 @@ class Redactor:
         if len(text) <= _NAME_CHARS_MAX:
             self._clean.add(text)
         return text
-
-    def look(self, memories: Iterable[Memory]) -> None:
-        """Look at the texts of memories that `memory` will be asked for, all at once: each by itself costs more."""
-        if self._own:  # what one of theirs takes for a text, nobody knows for all of them
-            return
-        texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text and not ambiguous(text))
-        numbered = [text for text in texts if _SOME_DIGIT.search(text)]
-        others = [text for text in texts if not _SOME_DIGIT.search(text)]  # most is looked for in digits
-        for group in (numbered, others):
-            self._clean.update(_without_any(group, self._known))
 
     def memory(self, memory: Memory) -> Memory:
         """Return `memory` with every text in it redacted.
@@ -241,34 +229,6 @@ class Redactor:
         if may_hold(key, kind, value) and not told:
             return self._placeholder(kind, str(value))
         return self._value(value)
-
-
-def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
-    """Return the texts without a match."""
-    ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))
-    hit: set[int] = set()
-    for start, end, _ in find(_BETWEEN.join(texts), placeholders):
-        hit.update(range(bisect_right(ends, start), bisect_right(ends, end - 1) + 1))
-    return (text for i, text in enumerate(texts) if i not in hit)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts that `Redactor.memory` looks at, in its order, except those that metadata hide by key."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Memory):
-        yield from _texts((value.text, value.actor, value.channel, value.thread, value.entities, value.refs))
-        yield from _texts([(r.subject, r.predicate, r.object) for r in value.relations])
-        yield from _texts(value.metadata)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
 
 
 # -- finding -------------------------------------------------------------------------------------------------------
