@@ -430,9 +430,7 @@ class QueryOptimizer:
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""
-        none = ("scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "window", "timezone", "vector")
-        given = {**dict.fromkeys((*none, "score_min", "watch", "as_of")), "k": 5, "context": 0, "mode": "allow"}
-        return self._checked(query=query, **{**given, **arguments})
+        return self._checked(query=query, **arguments)
 
     def _judging(self) -> Judging:
         with self._changing:

@@ -734,9 +734,8 @@ def _check(given: Mapping[str, Any]) -> None:
     from recall_integrations.config import LimitsConfig
     from recall_integrations.recall.checking import checked_request
 
-    asked: dict[str, Any] = {name: given.get(name) for name in ARGUMENTS if name not in ("privacy", "strict")}
-    asked.update(k=given.get("k", 5), context=given.get("context", 0), mode=given.get("privacy", "allow"))
-    checked_request(LimitsConfig(), lambda: _EPOCH, lambda: 0, query="?", vector=None, **asked)
+    asked = {name: given[name] for name in ARGUMENTS if name in given and name not in ("privacy", "strict")}
+    checked_request(LimitsConfig(), lambda: _EPOCH, lambda: 0, query="?", mode=given.get("privacy", "allow"), **asked)
     format_of(given.get("document_format", TEXT))
 
 
