@@ -123,8 +123,6 @@ WITHHELD = "[withheld]"  # a word that was hidden in the query
 TOLD = ("effective_timeout_ms", "degradation_steps_applied")  # numbers and codes of ours
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
-KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
-KEPT_CHARS_MAX = 256
 _KIND = regex(r"[A-Za-z_][\w.]{0,80}(?=:)")
 
 T = TypeVar("T")
@@ -142,7 +140,6 @@ class Door:
         # Constant: a recall asks some hundred times.
         self.open, self.blocked = mode == "allow", mode == "block"
         self.own = own
-        self._kept: dict[str, str] = {}
         self._queries: dict[str, Seen] = {}
         self._hidden: frozenset[str] = frozenset()
         self._lock = threading.Lock()
@@ -161,12 +158,7 @@ class Door:
         """Return the text as it may be seen: itself, redacted, or empty."""
         if self.open or self.blocked:
             return text if self.open else ""
-        if (known := self._kept.get(text)) is not None:
-            return known
-        shown = self._redactor.text(text)
-        if len(text) <= KEPT_CHARS_MAX and len(self._kept) < KEPT_MAX:
-            self._kept[text] = shown
-        return shown
+        return self._redactor.text(text)
 
     def hides(self, text: str) -> bool:
         """Say whether anything in a text is hidden, as `redact` hides it; `block` hides as much."""

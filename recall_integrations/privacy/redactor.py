@@ -107,19 +107,20 @@ class Redactor:
         self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
         self._numbers: dict[str, dict[str, int]] = {}
         self.counts: Counter[str] = Counter()  # of replacements, by kind
-        self._clean: set[str] = set()  # short texts in which nothing is: names come again with every memory
+        self._seen: dict[str, str] = {}  # short texts and their forms: names come again with every memory
         self._lock = Lock()
 
     def text(self, text: str) -> str:
         """Return `text` with placeholders. Redacting again changes nothing; a clean text is returned as it is."""
-        if text in self._clean:
-            return text
+        given = text
+        if (known := self._seen.get(given)) is not None:
+            return known
         for _ in range(2 if self._own else 1):  # a pattern may ask for a placeholder of ours before it
             if self._own:
                 text = self._rounds(text, lambda rest: find_own(rest, self._own, self._known))
             text = self._rounds(text, lambda rest: find(rest, self._known))
-        if len(text) <= _NAME_CHARS_MAX:
-            self._clean.add(text)
+        if len(given) <= _NAME_CHARS_MAX:
+            self._seen[given] = text
         return text
 
     def memory(self, memory: Memory) -> Memory:
