@@ -145,10 +145,6 @@ class Redactor:
         values["metadata"] = self._value(memory.metadata)
         return unchecked_memory(**values)
 
-    def value_of(self, key: str, value: Any) -> Any:
-        """Return the value of a metadata key as `memory` shows it."""
-        return self._keyed(key, value)
-
     def withheld(self, memory: Memory) -> Memory:
         """Return the parts of `memory` that `block` leaves: `type`, times, `importance`, `position`, and `refs` and
         `thread` redacted. Everything else is withheld altogether.
@@ -214,18 +210,19 @@ class Redactor:
             n = 2
             while name in out:  # two keys may become equal; no value is lost
                 name, n = f"{base} {n}", n + 1
-            out[name] = self._keyed(key, item, of_slot if key in _OF_SLOT else outer)
+            out[name] = self.value_of(key, item, of_slot if key in _OF_SLOT else outer)
         return out
 
-    def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
-        """Return the value of a metadata key whose name, or that of an outer key (`outer`), may say what it holds."""
+    def value_of(self, key: str, value: Any, outer: str | None = None) -> Any:
+        """Return the value of a metadata key as `memory` shows it: its name, or that of an outer key (`outer`), may say
+        what it holds."""
         kind = named(key) or (None if about(key) else outer)
         if kind is None:
             return self._value(value)
         if isinstance(value, Mapping) and kind != "secret":
             return self._mapping(value, kind)
         if isinstance(value, list | tuple) and kind != "secret":
-            return [self._keyed(key, item, kind) for item in value]
+            return [self.value_of(key, item, kind) for item in value]
         told = isinstance(value, str) and self._known.fullmatch(value) is not None  # it is a placeholder already
         if may_hold(key, kind, value) and not told:
             return self._placeholder(kind, str(value))
