@@ -127,10 +127,6 @@ class QueryOptimizer:
 
         return self._paths.of(checked_scope(scope)).config
 
-    def vectors_in(self, scope: Scope) -> str:
-        """Return where the vectors of a scope are, by LangChain's name: see `MemoryStore.vectors_in`."""
-        return self.store.vectors_in(scope)
-
     def reload(self, config: RecallConfig | None = None) -> tuple[str, ...]:
         """Recall with other settings from now on; recalls under way end with theirs.
 
@@ -434,9 +430,7 @@ class QueryOptimizer:
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""
-        none = ("scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "window", "timezone", "vector")
-        given = {**dict.fromkeys((*none, "score_min", "watch", "as_of")), "k": 5, "context": 0, "mode": "allow"}
-        return self._checked(query=query, **{**given, **arguments})
+        return self._checked(query=query, **arguments)
 
     def _judging(self) -> Judging:
         with self._changing:

@@ -27,7 +27,7 @@ from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
 from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
 from recall_integrations.adapters.shapes import TEXT, format_of
-from recall_integrations.errors import InvalidArgument, InvalidInput, InvalidMemory, NotSearched, refuse_unknown
+from recall_integrations.errors import InvalidArgument, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, checked_scope, checked_scopes, hit_like
@@ -37,7 +37,6 @@ if TYPE_CHECKING or LANGCHAIN:
     from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
     from langchain_core.documents import Document
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
-    from langchain_core.retrievers import LangSmithRetrieverParams
     from langchain_core.runnables import RunnableConfig
 
     from recall_integrations.adapters.documents import documents_of, memory_of_document
@@ -79,7 +78,8 @@ ARGUMENTS = (
     *("k", "scope", "scopes", "filters", "now", "time_budget_ms", "tokens_max", "privacy"),
     *("window", "timezone", "context", "strict", "score_min", "as_of"),
 )
-TAKEN = frozenset({*ARGUMENTS, "query_vector", "watch"})
+BESIDE = ("query_vector", "watch")  # arguments of `recall` that are no fields
+TAKEN = frozenset({*ARGUMENTS, *BESIDE})
 SHOWING = ("document_format", "highlights")
 BUILDING = ("path", "embedding", "llm", "reranker", "config")  # of `from_texts` and its like
 # What a subclass may override, for each framework.
@@ -536,7 +536,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
         return tuple(self.feedback(result, cited=ids) for result, ids in cited_of(response).items())
 
-    def _arguments(self, given: dict[str, Any]) -> dict[str, Any]:
+    def _arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         if not given.keys() <= TAKEN:
             refuse_unknown("A call", given.keys() - TAKEN, ARGUMENTS)
         arguments = {name: getattr(self, name) for name in ARGUMENTS}
@@ -553,6 +553,12 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         asked = {name: value for name, value in given.items() if name not in SHOWING}
         return self.model_copy(update={**self._arguments(asked), **shown})
 
+    def _called(self, given: dict[str, Any]) -> tuple[OptimizedRecallRetriever, dict[str, Any]]:
+        """Return the retriever of a call, and those of its arguments that are no fields."""
+        own = self._with({name: value for name, value in given.items() if name not in BESIDE})
+        format_of(own.document_format)
+        return own, {name: value for name, value in given.items() if name in BESIDE}
+
     def _heard(self, names: Sequence[str], *, instead: Sequence[str]) -> bool:
         """Say whether a subclass overrides methods of these names, which are not under way, and none of the others."""
         if not _UNDER_WAY.get().isdisjoint((id(self._runs), name) for name in names):
@@ -561,22 +567,13 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         first, second = (any(name in vars(each) for each in theirs for name in some) for some in (names, instead))
         return first and not second
 
-    def _documents(
-        self,
-        result: RecallResult,
-        given: Mapping[str, Any],
-        text: str,
-        places: bool | None,
-        run_manager: Any,
-        sync: Any,
-    ) -> list[Document]:
+    def _documents(self, result: RecallResult, run_manager: Any, sync: Any) -> list[Document]:
         self._runs.note(run_manager, result.id)
         if (error := self._not_searched(result)) is not None:
             tell_not_searched(run_manager, sync, error)
-        zone = self._zone(given)
-        hits, text_of = self._fitting(result, given, text, zone)
-        places = self.highlights if places is None else places
-        return documents_of(hits, text_of, zone, highlights=places, result_id=result.id)
+        zone = self._zone()
+        hits, text_of = self._fitting(result, zone)
+        return documents_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
     def _not_searched(self, result: RecallResult) -> NotSearched | None:
         """Return the error for callbacks if nothing was searched, and log it once; `None` otherwise."""
@@ -592,17 +589,14 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             event_not_searched(error)
             with self.callback_manager.event(CBEventType.EXCEPTION, payload={EventPayload.EXCEPTION: error}):
                 pass
-        zone = self._zone({})
-        hits, text_of = self._fitting(result, {}, self.document_format, zone)
+        zone = self._zone()
+        hits, text_of = self._fitting(result, zone)
         return nodes_of(hits, text_of, zone, highlights=self.highlights, result_id=result.id)
 
-    def _fitting(
-        self, result: RecallResult, given: Mapping[str, Any], text: str, zone: tzinfo
-    ) -> tuple[Sequence[Hit], Callable[[Hit, tzinfo], str]]:
+    def _fitting(self, result: RecallResult, zone: tzinfo) -> tuple[Sequence[Hit], Callable[[Hit, tzinfo], str]]:
         """Return the hits and the function that makes their text; `tokens_max` counts the text with its format."""
-        text_of = format_of(text)
-        tokens_max = given.get("tokens_max", self.tokens_max)
-        if tokens_max is None or text == TEXT:
+        text_of = format_of(self.document_format)
+        if self.tokens_max is None or self.document_format == TEXT:
             return result.hits, text_of
         from recall_integrations.delivery import packing
 
@@ -610,78 +604,39 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             return text_of(hit_like(hit, memory=packing.with_text(hit.memory, text)), zone)
 
         shown = [hit for hit in result.hits if hit.memory.text]
-        return packing.pack(shown, cast(int, whole(tokens_max)), reads=reads).kept, text_of
+        return packing.pack(shown, cast(int, whole(self.tokens_max)), reads=reads).kept, text_of
 
-    def _zone(self, given: Mapping[str, Any]) -> tzinfo:
+    def _zone(self) -> tzinfo:
         """Return the time zone of dates: the one in which "yesterday" is read."""
-        name = given.get("timezone") or self.timezone or self._settings(given).timezone
+        config = self.optimizer.config
+        if config.scopes and not self.scopes:
+            config = self.optimizer.config_of(self.scope)
+        name = self.timezone or config.timezone
         return timezone.utc if name == "UTC" else ZoneInfo(name)
-
-    def _settings(self, given: Mapping[str, Any]) -> RecallConfig:
-        """Return the settings that hold for a call."""
-        if not self.optimizer.config.scopes:
-            return self.optimizer.config
-        asked = self._arguments(dict(given))
-        return self.optimizer.config if asked["scopes"] else self.optimizer.config_of(asked["scope"])
 
     # -- LangChain -------------------------------------------------------------------------------------------------
 
     def _get_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: CallbackManagerForRetrieverRun,
-        document_format: str | None = None,
-        highlights: bool | None = None,
-        **given: Any,
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        text = self.document_format if document_format is None else document_format
-        format_of(text)
+        own, beside = self._called(given)
         if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
-            return documents_of_nodes(self.retrieve(query, **given, document_format=text, highlights=highlights))
-        result = self.recall(query, **{"watch": run_of(run_manager), **given})
-        return self._documents(result, given, text, highlights, run_manager, run_manager)
+            return documents_of_nodes(own.retrieve(query))
+        result = own.recall(query, **{"watch": run_of(run_manager), **beside})
+        return own._documents(result, run_manager, run_manager)
 
     async def _aget_relevant_documents(
-        self,
-        query: str,
-        *,
-        run_manager: AsyncCallbackManagerForRetrieverRun,
-        document_format: str | None = None,
-        highlights: bool | None = None,
-        **given: Any,
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **given: Any
     ) -> list[Document]:
-        text = self.document_format if document_format is None else document_format
-        format_of(text)
+        own, beside = self._called(given)
         sync = run_manager.get_sync()
         if self._heard(OF_LANGCHAIN[:1], instead=OF_LANGCHAIN[1:]):
-            asked = {**given, "document_format": document_format, "highlights": highlights}
-            asked = {name: value for name, value in asked.items() if name in given or value is not None}
             with _begun(self, OF_LANGCHAIN[0]):
-                return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **asked)
+                return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **given)
         if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
-            found = await self.aretrieve(query, **given, document_format=text, highlights=highlights)
-            return documents_of_nodes(found)
-        result = await self.arecall(query, **{"watch": run_of(sync), **given})
-        return self._documents(result, given, text, highlights, run_manager, sync)
-
-    def _get_ls_params(self, **given: Any) -> LangSmithRetrieverParams:
-        return LangSmithRetrieverParams(
-            ls_retriever_name="optimizedrecall",
-            ls_vector_store_provider=self._vectors_in(given),
-            ls_embedding_provider=self.optimizer.store.fingerprint,
-        )
-
-    def _vectors_in(self, given: Mapping[str, Any]) -> str | None:
-        """Return where the vectors of a call's scopes are; `None` where nobody here knows."""
-        asked = {"scope": self.scope, "scopes": self.scopes}
-        if given.get("scope") is not None or given.get("scopes") is not None:
-            asked = {"scope": given.get("scope"), "scopes": given.get("scopes")}
-        try:
-            scopes = [checked_scope(one) for one in asked["scopes"] or (asked["scope"],)]
-        except (InvalidInput, TypeError):  # the recall says what is wrong
-            return None
-        return ", ".join(sorted({self.optimizer.vectors_in(scope) for scope in scopes} - {""})) or None
+            return documents_of_nodes(await own.aretrieve(query))
+        result = await own.arecall(query, **{"watch": run_of(sync), **beside})
+        return own._documents(result, run_manager, sync)
 
     # -- LlamaIndex ------------------------------------------------------------------------------------------------
 
@@ -779,9 +734,8 @@ def _check(given: Mapping[str, Any]) -> None:
     from recall_integrations.config import LimitsConfig
     from recall_integrations.recall.checking import checked_request
 
-    asked: dict[str, Any] = {name: given.get(name) for name in ARGUMENTS if name not in ("privacy", "strict")}
-    asked.update(k=given.get("k", 5), context=given.get("context", 0), mode=given.get("privacy", "allow"))
-    checked_request(LimitsConfig(), lambda: _EPOCH, lambda: 0, query="?", vector=None, **asked)
+    asked = {name: given[name] for name in ARGUMENTS if name in given and name not in ("privacy", "strict")}
+    checked_request(LimitsConfig(), lambda: _EPOCH, lambda: 0, query="?", mode=given.get("privacy", "allow"), **asked)
     format_of(given.get("document_format", TEXT))
 
 

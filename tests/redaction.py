@@ -8,4 +8,4 @@ from recall_integrations.privacy.redactor import Redactor
 def redact(text: str) -> tuple[str, int]:
     """Return a text with placeholders, and their number."""
     redactor = Redactor()
-    return redactor.text(text), redactor.count
+    return redactor.text(text), redactor.counts.total()

@@ -136,9 +136,9 @@ def alarms(name: str, memories: Iterable[Memory], *, show: int = 0) -> Alarms:
         seconds += time.process_time() - began
         redactor = Redactor()
         redactor.memory(memory)
-        changed += redactor.count > 0
+        changed += bool(redactor.counts)
         kinds.update(redactor.counts)
-        if redactor.count and show:
+        if redactor.counts and show:
             for start, end, kind in find(memory.text):
                 if len(samples := shown.setdefault(kind, [])) < show:
                     samples.append(_sample(memory.text, start, end))

@@ -86,7 +86,7 @@ class _Searched(Source):
     """A store that is searched by LangChain's own methods."""
 
     def __init__(self, store: Any, **about: Any) -> None:
-        super().__init__(f"the vector store {type(store).__name__}", type(store).__name__, **about)
+        super().__init__(f"the vector store {type(store).__name__}", **about)
         self._store = store
 
     def nearest(self, text: str, vector: Vector | None, limit: int) -> list[str]:
@@ -220,7 +220,6 @@ class IndexSource(_Told):
         simple = has_ancestor(self._store, "llama_index", "SimpleVectorStore")
         super().__init__(
             f"the index over {type(self._store).__name__}",
-            type(self._store).__name__,
             metric=COSINE if simple else "",
             embedding=embedding,
             readable=simple,

@@ -42,14 +42,13 @@ class Source(ABC):
     def __init__(
         self,
         name: str,
-        kind: str,
         *,
         metric: str = UNKNOWN,  # of its order
         embedding: Any = None,  # of its vectors; without one the store is asked by text
         readable: bool = True,  # whether its vectors can be read
         listed: bool = True,  # whether its ids can be listed
     ) -> None:
-        self.name, self.kind, self.metric = name, kind, metric
+        self.name, self.metric = name, metric
         self.embedding: Embedding | None = None if embedding is None else resolve_embedding(embedding)
         self.readable = readable and self.embedding is not None
         self.listed = listed
@@ -138,7 +137,7 @@ class ChromaSource(Source):
         self._collection = collection
         name = f"the Chroma collection {collection.name!r}"
         given = embedding if embedding is not None else _own_embedding(collection, name)
-        super().__init__(name, "Chroma", metric=metric_of(collection), embedding=given)
+        super().__init__(name, metric=metric_of(collection), embedding=given)
 
     def count(self) -> int:
         return int(self._collection.count())

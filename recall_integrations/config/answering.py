@@ -39,7 +39,6 @@ class PlannerConfig:
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
-        lexical_limit: candidates asked of the lexical arm; nothing = `arm_limit`.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
             default: it did not help (docs/benchmarks.md).
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
@@ -50,7 +49,6 @@ class PlannerConfig:
     entity_confidence_min: Share = 0.85
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
-    lexical_limit: Annotated[int | None, in_range(1, 10_000)] = None
     rules: Annotated[tuple[str, ...], names_of("planner.rules", PLAN_RULES)] = tuple(
         rule for rule in PLAN_RULES if rule != "conversational"
     )

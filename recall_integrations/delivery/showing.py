@@ -44,11 +44,6 @@ class Shown:
         self._late = self._failed = 0
         self._told: list[Degradation] = []
 
-    def look(self, memories: Iterable[Memory]) -> None:
-        """Redact short memories ahead of `of`."""
-        if not self._door.open and not self._door.blocked:
-            self._door.look(memory for memory in memories if _size(memory, texts=True) <= AT_ONCE_CHARS)
-
     def of(self, memory: Memory) -> Memory:
         """Return the memory as it may be seen. A memory that takes too long to redact is blocked instead."""
         door = self._door
@@ -132,7 +127,6 @@ def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: S
     So it goes through the door with its memory and the name of its slot, and a part hidden there is hidden here.
     """
     bare = [(fact, _with(memories[fact.memory_id], fact)) for fact in facts if fact.memory_id in memories]
-    showed.look(memory for _, memory in bare)
     return [_shown(fact, memory, showed.of(memory)) for fact, memory in bare]
 
 
@@ -178,24 +172,15 @@ def withheld(parsed: ParsedQuery, plan: RetrievalPlan, door: Door) -> tuple[Pars
     def said(text: str) -> str:
         for name in sorted(names, key=lambda n: (-len(n), n)):
             text = text.replace(name, names[name])
-        return text
+        return door.said(text)
 
     if plainly(parsed, door):
         return query, plan
-    texts = [plan.reason, parsed.router.reason, parsed.conversational.because, *(c.because for c in plan.checks)]
-    reason, router, verdict, *because = door.said_each([said(text) for text in texts])
-    checks = tuple(
-        check if text == check.because else replace(check, because=text)
-        for check, text in zip(plan.checks, because, strict=True)
-    )
-    return (
-        replace(
-            query,
-            router=replace(query.router, reason=router),
-            conversational=replace(query.conversational, because=verdict),
-        ),
-        replace(plan, reason=reason, checks=checks),
-    )
+    reason = said(plan.reason)
+    router = replace(query.router, reason=said(parsed.router.reason))
+    verdict = replace(query.conversational, because=said(parsed.conversational.because))
+    checks = tuple(replace(check, because=said(check.because)) for check in plan.checks)
+    return replace(query, router=router, conversational=verdict), replace(plan, reason=reason, checks=checks)
 
 
 def seen_query(parsed: ParsedQuery, door: Door) -> ParsedQuery:

@@ -122,7 +122,7 @@ class MemoryContext:
         slots.sort(key=lambda some: max(fact.told_at for fact in some), reverse=True)
         # A door of its own: what it has hidden elsewhere shows in the numbers of its placeholders.
         door = Door(self._asked["privacy"], self._optimizer.config.privacy.compiled)
-        lines = door.said_each([_fact(some, zone) for some in slots])
+        lines = [door.said(_fact(some, zone)) for some in slots]
         return [(line, tuple(i for f in some for i in f.said_by)) for line, some in zip(lines, slots, strict=True)]
 
 

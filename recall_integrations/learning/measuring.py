@@ -63,14 +63,6 @@ def weights_of(judged: Sequence[Judged]) -> Numbers:
     )
 
 
-def ndcg(order: Order, gains: Mapping[int, float], depth: int = DEPTH) -> float:
-    """Return the nDCG of an order. A memory that nobody judged counts nothing."""
-    best = sorted((g for g in gains.values() if g > 0), reverse=True)[:depth]
-    ideal = sum(g * place_worth(place) for place, g in enumerate(best, start=1))
-    got = sum(gains.get(num, 0.0) * place_worth(place) for place, num in enumerate(order[:depth], start=1))
-    return got / ideal if ideal else 0.0
-
-
 def gains_by_num(judged: Judged) -> dict[int, float]:
     """Return the worth of each judged memory to its recall, by number."""
     return {one.num: one.gain * worth(one) for one in judged.gains}
@@ -109,15 +101,21 @@ def net_gains(judged: Judged, noise: float) -> dict[int, float]:
     return found
 
 
-def ideal_of(judged: Judged) -> float:
+def ideal_of(gains: Mapping[int, float]) -> float:
     """Return the highest sum that an order can have."""
-    best = sorted((g for g in gains_by_num(judged).values() if g > 0), reverse=True)[:DEPTH]
-    return sum(g * each for g, each in zip(best, _DISCOUNTS, strict=False))
+    best = sorted((gain for gain in gains.values() if gain > 0), reverse=True)
+    return sum(gain * each for gain, each in zip(best, _DISCOUNTS, strict=False))
 
 
 def summed(order: Order, gains: Mapping[int, float]) -> float:
     """Return the discounted sum of the first five."""
     return sum(gains.get(num, 0.0) * each for num, each in zip(order, _DISCOUNTS, strict=False))
+
+
+def ndcg(order: Order, gains: Mapping[int, float]) -> float:
+    """Return the nDCG@5 of an order. A memory that nobody judged counts nothing."""
+    ideal = ideal_of(gains)
+    return summed(order, gains) / ideal if ideal else 0.0
 
 
 def query_of(judged: Judged) -> int:
@@ -170,7 +168,7 @@ def compared(judged: Sequence[Judged], ours: str, theirs: str, *, level: float =
     gaps = []
     for one, first, second in both:
         gains = net_gains(one, noise)
-        gaps.append((summed(first, gains) - summed(second, gains)) / ideal_of(one))
+        gaps.append((summed(first, gains) - summed(second, gains)) / ideal_of(gains_by_num(one)))
     queries = [query_of(one) for one in own]
     return bootstrap(np.asarray(gaps, dtype=np.float64), weights_of(own), queries=queries, level=level, seed=seed)
 

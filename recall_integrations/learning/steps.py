@@ -119,7 +119,7 @@ def _columns(replay: Replay, names: tuple[str, ...]) -> Numbers:
 def _values(one: Judged, noise: float) -> Numbers:
     assert one.replay is not None
     net = net_gains(one, noise)
-    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(one)
+    return np.asarray([net.get(num, 0.0) for num in one.replay.nums]) / ideal_of(gains_by_num(one))
 
 
 def fitted(lists: Lists, penalty: float, begin: Numbers | None = None) -> Numbers:

@@ -18,7 +18,7 @@ from recall_integrations.ontop.arm import SEMANTIC, Borrowed, spec_of
 from recall_integrations.ontop.following import Following, Refreshed, stored_dimensions
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import RecallResult, Scope, checked_scope
+from recall_integrations.types import RecallResult, checked_scope
 
 LEAST = 0.3  # of the time of a recall that has to be left to ask again
 PROBE = "Does this embedding fit?"
@@ -45,9 +45,6 @@ class OnTopOptimizer(QueryOptimizer):
     def fields(self) -> Mapping[str, str | None]:
         """The keys of the metadata that hold actor, role, time, thread and position."""
         return dict(self._following.fields)
-
-    def vectors_in(self, _scope: Scope) -> str:
-        return self._following.source.kind
 
     def refresh(self, *, progress: bool | None = None, documents: Iterable[Any] | None = None) -> Refreshed:
         """Read documents that are new or have changed, forget those that are gone."""

@@ -23,7 +23,7 @@ from recall_integrations.indexes.windows import Settled, asked_mask, in_order, s
 from recall_integrations.languages import name_of
 from recall_integrations.query.by_table.cues import HYBRID
 from recall_integrations.query.features import IMPLICIT, MODE_TYPES
-from recall_integrations.records import maker, record
+from recall_integrations.records import record
 from recall_integrations.types import ArmPlan, EntityRef, ParsedQuery, RetrievalPlan, RuleCheck, TemporalWindow
 from recall_integrations.types.query import ABOUT, ALL
 from recall_integrations.types.roles import ROLE_CODES
@@ -37,7 +37,6 @@ GRAPH_FACTOR = 2.0
 TEMPORAL_WEIGHT = 2.0  # 1.5 to 3 were no better on questions with a date in chats of people and on phones
 IDENTIFIERS_SHOWN = 3
 WITHOUT = "searched without it"  # of a time or a session in which nothing lies
-_check = maker(RuleCheck)
 Condition = Callable[[ParsedQuery, PlannerConfig], tuple[bool, str, float]]
 
 
@@ -108,22 +107,41 @@ RULES: tuple[PlanRule, ...] = tuple(
 )
 
 
-def _arms(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[ArmPlan, ...]:
-    """Return the arms of a plan, before the readings of the parser change them."""
-    planner, weights, limits = config.planner, dict(rule.weights), {}
-    if rule.plan == "precise":
-        limits["semantic"] = PRECISE_LIMIT
-        if not _named(parsed):
-            del weights["graph"]
+def _weights(rule: PlanRule, parsed: ParsedQuery, config: RecallConfig) -> tuple[dict[str, float], list[str]]:
+    """Return the weights of a plan's arms as the readings of the parser change them, and the changes in words."""
+    planner, weights, why = config.planner, dict(rule.weights), list[str]()
+    rules, router = planner.rules, parsed.router
+    if rule.plan == "precise" and not _named(parsed):
+        del weights["graph"]
     if rule.plan == "entity_centric":
         weights["graph"] = planner.entity_weight
         specific = round(parsed.specificity, ROUNDING) >= planner.exploratory_threshold
         if config.retrieval.semantic_remote and specific:  # the others are local; embedding would cost a network call
             del weights["semantic"]
-    return tuple(
-        ArmPlan(name=arm, weight=weight, limit=limits.get(arm) or _limit(arm, planner))
-        for arm, weight in weights.items()
-    )
+    if parsed.identifiers and "identifiers" in rules:
+        _raise(weights, "lexical", IDENTIFIER_FACTOR)
+        shown = ", ".join(f"{i.kind} {i.text}" for i in parsed.identifiers[:IDENTIFIERS_SHOWN])
+        why.append(f"exact match of {shown}")
+    if router.graph_bias and _named(parsed) and "graph_bias" in rules:
+        _raise(weights, "graph", GRAPH_FACTOR, at_most=planner.entity_weight)
+        why.append(f"graph bias ({router.reason})")
+    elif router.reason and router.mode != HYBRID and "router_mode" in rules:
+        why.append(f"router {router.reason}")
+    if parsed.conversational and "conversational" in rules:
+        weights.pop("lexical", None)
+        why.append(f"conversational, no BM25 ({parsed.conversational.because})")
+    if parsed.type_filters and "type_filter" in rules:
+        weights.setdefault("type_filter", 1.0)
+    if "time_filter" in rules:
+        if decides(parsed) or _sure_window(parsed):  # its memories have to be candidates
+            weights.setdefault("temporal", TEMPORAL_WEIGHT)
+        why.extend(_when(parsed))
+    return weights, why
+
+
+def _raise(weights: dict[str, float], arm: str, factor: float, *, at_most: float = math.inf) -> None:
+    """Raise the weight of an arm, to `at_most` at most, and never lower it; add the arm if it is missing."""
+    weights[arm] = max(weights[arm], min(weights[arm] * factor, at_most)) if arm in weights else 1.0
 
 
 def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = None) -> RetrievalPlan:
@@ -132,17 +150,15 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     checks = []
     for rule in RULES:
         fired, because, margin = rule.condition(parsed, planner)
-        checks.append(_check(rule.plan, fired, because, round(margin, ROUNDING)))
+        margin = round(margin, ROUNDING)
+        checks.append(RuleCheck(rule=rule.plan, fired=fired, because=because, margin=margin))
     chosen = next(i for i, check in enumerate(checks) if (check.fired if given is None else check.rule == given))
     name = checks[chosen].rule
-    arms, why = _adjusted(_arms(RULES[chosen], parsed, config), parsed, planner)
+    weights, why = _weights(RULES[chosen], parsed, config)
+    permitted = {arm: weight for arm, weight in weights.items() if arm in planner.arms}
+    limits = {"semantic": PRECISE_LIMIT} if name == "precise" else {}
     typed = "type_filter" in planner.rules and bool(parsed.type_filters)
-    if typed and not any(a.name == "type_filter" for a in arms):
-        arms = (*arms, ArmPlan(name="type_filter", limit=planner.arm_limit))
     timed = "time_filter" in planner.rules and decides(parsed)
-    if "time_filter" in planner.rules:
-        arms = _with_time(arms, parsed, planner)
-        why.extend(_when(parsed))
     if parsed.memories_in is not None:
         asked, held = name_of(parsed.language), name_of(parsed.memories_in)
         why.append(f"asked in {asked}, while the memories are in {held}: only names and the embedding can find them")
@@ -151,7 +167,10 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     mode = parsed.router.mode
     return RetrievalPlan(
         name=name,
-        arms=_permitted(arms, planner),
+        arms=tuple(
+            ArmPlan(name=arm, weight=weight, limit=limits.get(arm, planner.arm_limit))
+            for arm, weight in (permitted or dict.fromkeys(planner.arms, 1.0)).items()
+        ),
         rerank=name in config.rerank.plans,
         diversity=name == "exploratory",
         type_hints=parsed.type_filters if typed else parsed.type_cues,
@@ -170,23 +189,6 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     )
 
 
-def _with_time(arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig) -> tuple[ArmPlan, ...]:
-    """Add the temporal arm if the query has a session or a sure window, to make the memories in it candidates."""
-    if any(a.name == "temporal" for a in arms) or not (decides(parsed) or _sure_window(parsed)):
-        return arms
-    return (*arms, ArmPlan(name="temporal", weight=TEMPORAL_WEIGHT, limit=config.arm_limit))
-
-
-def _permitted(arms: tuple[ArmPlan, ...], config: PlannerConfig) -> tuple[ArmPlan, ...]:
-    """Return the arms that the configuration permits; if the plan has none of these, all that it permits."""
-    kept = tuple([arm for arm in arms if arm.name in config.arms])
-    return kept or tuple(ArmPlan(name=name, limit=_limit(name, config)) for name in config.arms)
-
-
-def _limit(arm: str, config: PlannerConfig) -> int:
-    return (config.lexical_limit if arm == "lexical" else None) or config.arm_limit
-
-
 def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, float | None]:
     """Return the plan that the smallest change of a value would have chosen instead, and that change.
 
@@ -200,37 +202,6 @@ def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, fl
         return None, None
     distance, place = min(near)
     return checks[place].rule, round(distance, ROUNDING)
-
-
-def _adjusted(
-    arms: tuple[ArmPlan, ...], parsed: ParsedQuery, config: PlannerConfig
-) -> tuple[tuple[ArmPlan, ...], list[str]]:
-    """Apply the rules on identifiers, graph bias and small talk; return the arms and the reasons that fired."""
-    why = []
-    if parsed.identifiers and "identifiers" in config.rules:
-        arms = _raised(arms, "lexical", IDENTIFIER_FACTOR, _limit("lexical", config))
-        shown = ", ".join(f"{i.kind} {i.text}" for i in parsed.identifiers[:IDENTIFIERS_SHOWN])
-        why.append(f"exact match of {shown}")
-    if parsed.router.graph_bias and _named(parsed) and "graph_bias" in config.rules:
-        arms = _raised(arms, "graph", GRAPH_FACTOR, config.arm_limit, at_most=config.entity_weight)
-        why.append(f"graph bias ({parsed.router.reason})")
-    elif parsed.router.reason and parsed.router.mode != HYBRID and "router_mode" in config.rules:
-        why.append(f"router {parsed.router.reason}")
-    if parsed.conversational and "conversational" in config.rules:
-        arms = tuple(a for a in arms if a.name != "lexical")
-        why.append(f"conversational, no BM25 ({parsed.conversational.because})")
-    return arms, why
-
-
-def _raised(
-    arms: tuple[ArmPlan, ...], name: str, factor: float, limit: int, *, at_most: float = math.inf
-) -> tuple[ArmPlan, ...]:
-    """Raise the weight of an arm, to `at_most` at most, and never lower it; add the arm if it is missing."""
-    if not any(a.name == name for a in arms):
-        return (*arms, ArmPlan(name=name, limit=limit))
-    return tuple(
-        replace(a, weight=max(a.weight, min(a.weight * factor, at_most))) if a.name == name else a for a in arms
-    )
 
 
 def anchoring(parsed: ParsedQuery) -> tuple[EntityRef, ...]:

@@ -123,9 +123,6 @@ WITHHELD = "[withheld]"  # a word that was hidden in the query
 TOLD = ("effective_timeout_ms", "degradation_steps_applied")  # numbers and codes of ours
 OPTIONS = ("retry_with_reduced_scope", "skip_experience_path", "return_minimal")
 DETAIL_CHARS_MAX = 1_000  # longer ones quote what they were given; cut, they would show half of it
-KEPT_MAX = 1_024  # texts whose form is remembered: names and channels come again with every hit
-KEPT_CHARS_MAX = 256
-_BETWEEN = "\n¶\n"  # no part of anything that is hidden; where it was taken for one, each is looked at by itself
 _KIND = regex(r"[A-Za-z_][\w.]{0,80}(?=:)")
 
 T = TypeVar("T")
@@ -143,7 +140,6 @@ class Door:
         # Constant: a recall asks some hundred times.
         self.open, self.blocked = mode == "allow", mode == "block"
         self.own = own
-        self._kept: dict[str, str] = {}
         self._queries: dict[str, Seen] = {}
         self._hidden: frozenset[str] = frozenset()
         self._lock = threading.Lock()
@@ -162,21 +158,11 @@ class Door:
         """Return the text as it may be seen: itself, redacted, or empty."""
         if self.open or self.blocked:
             return text if self.open else ""
-        if (known := self._kept.get(text)) is not None:
-            return known
-        shown = self._redactor.text(text)
-        if len(text) <= KEPT_CHARS_MAX and len(self._kept) < KEPT_MAX:
-            self._kept[text] = shown
-        return shown
+        return self._redactor.text(text)
 
     def hides(self, text: str) -> bool:
         """Say whether anything in a text is hidden, as `redact` hides it; `block` hides as much."""
         return not self.open and self._redactor.text(text) != text
-
-    def look(self, memories: Iterable[Memory]) -> None:
-        """Look at memories ahead of `memory`: together they cost less than one by one."""
-        if self.mode == "redact":
-            self._redactor.look(memories)
 
     def memory(self, memory: Memory) -> Memory:
         """Return the memory as it may be seen."""
@@ -222,13 +208,6 @@ class Door:
         if not hidden:
             return shown
         return WORD.sub(lambda m: WITHHELD if m[0].casefold() in hidden else m[0], shown)
-
-    def said_each(self, texts: Sequence[str]) -> list[str]:
-        """Return several short texts as `said` does, together: each alone costs more than its length."""
-        if self.open or self.blocked:
-            return [self.said(text) for text in texts]
-        together = self.said(_BETWEEN.join(texts)).split(_BETWEEN)
-        return together if len(together) == len(texts) else [self.said(text) for text in texts]
 
     # -- what went wrong -------------------------------------------------------------------------------------------
 

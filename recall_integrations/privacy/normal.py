@@ -154,11 +154,6 @@ class Plain:
             self.low = _hidden(self.low, spans)
 
 
-def ambiguous(text: str) -> bool:
-    """Say whether `text` may have more than one reading."""
-    return _CODES.search(text) is not None
-
-
 def readings(text: str) -> Iterator[Plain]:
     """Yield the plain forms of a text that differ: mostly one.
 
@@ -166,7 +161,7 @@ def readings(text: str) -> Iterator[Plain]:
     third decodes none, and invisible characters between words part them.
     """
     yield (first := Plain(text))
-    if not ambiguous(text):
+    if not _CODES.search(text):
         return
     seen = {first.text}
     for codes in (_SEPARATORS, _AS_IT_IS):

@@ -10,7 +10,6 @@ social security numbers, IP addresses, phones, national ids).
 
 from __future__ import annotations
 
-import itertools
 import re
 from bisect import bisect_left, bisect_right
 from collections import Counter
@@ -20,9 +19,8 @@ from operator import itemgetter
 from threading import Lock
 from typing import Any
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import SWITCH, Plain, ambiguous, readings
+from recall_integrations.privacy.normal import SWITCH, Plain, readings
 from recall_integrations.privacy.tables import table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
@@ -81,15 +79,13 @@ def may_hold(key: str, kind: str, value: Any) -> bool:
     return isinstance(value, str | int | float) and sum(c.isdigit() for c in str(value)) >= _DIGITS_MIN
 
 
-Own = re.Pattern[str] | tuple[str, "str | re.Pattern[str]"]
+Own = Sequence[tuple[str, re.Pattern[str]]]  # patterns of the user, by name
 Span = tuple[int, int, str]  # start, end, kind
 
-_BETWEEN = f"\n{chr(0) * 8}\n"  # hidden characters, which nothing that is looked for holds
 _NAME_CHARS_MAX = 256
 _SOME_DIGIT = re.compile(r"\d")  # of any script
 _ROUNDS_MAX = 8
 _KINDS = frozenset("phone email card iban ssn ip secret address url id".split())
-_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _SLOT, _OF_SLOT = "slot", ("value", "instead_of")
 
 
@@ -106,46 +102,26 @@ class Redactor:
     itself.
     """
 
-    def __init__(self, own: Sequence[Own] = ()) -> None:
-        self._own = tuple(_own_pattern(entry) for entry in own)
+    def __init__(self, own: Own = ()) -> None:
+        self._own = own
         self._known = _placeholders({*_KINDS, *(name for name, _ in self._own)}) if own else _PLACEHOLDER
         self._numbers: dict[str, dict[str, int]] = {}
-        self._counts: Counter[str] = Counter()
-        self._clean: set[str] = set()  # short texts in which nothing is: names come again with every memory
+        self.counts: Counter[str] = Counter()  # of replacements, by kind
+        self._seen: dict[str, str] = {}  # short texts and their forms: names come again with every memory
         self._lock = Lock()
-
-    @property
-    def count(self) -> int:
-        """Number of replacements."""
-        return self._counts.total()
-
-    @property
-    def counts(self) -> dict[str, int]:
-        """Number of replacements by kind: the names in placeholders."""
-        with self._lock:
-            return dict(self._counts)
 
     def text(self, text: str) -> str:
         """Return `text` with placeholders. Redacting again changes nothing; a clean text is returned as it is."""
-        if text in self._clean:
-            return text
+        given = text
+        if (known := self._seen.get(given)) is not None:
+            return known
         for _ in range(2 if self._own else 1):  # a pattern may ask for a placeholder of ours before it
             if self._own:
                 text = self._rounds(text, lambda rest: find_own(rest, self._own, self._known))
             text = self._rounds(text, lambda rest: find(rest, self._known))
-        if len(text) <= _NAME_CHARS_MAX:
-            self._clean.add(text)
+        if len(given) <= _NAME_CHARS_MAX:
+            self._seen[given] = text
         return text
-
-    def look(self, memories: Iterable[Memory]) -> None:
-        """Look at the texts of memories that `memory` will be asked for, all at once: each by itself costs more."""
-        if self._own:  # what one of theirs takes for a text, nobody knows for all of them
-            return
-        texts = dict.fromkeys(text for memory in memories for text in _texts(memory) if text and not ambiguous(text))
-        numbered = [text for text in texts if _SOME_DIGIT.search(text)]
-        others = [text for text in texts if not _SOME_DIGIT.search(text)]  # most is looked for in digits
-        for group in (numbered, others):
-            self._clean.update(_without_any(group, self._known))
 
     def memory(self, memory: Memory) -> Memory:
         """Return `memory` with every text in it redacted.
@@ -168,10 +144,6 @@ class Redactor:
         )
         values["metadata"] = self._value(memory.metadata)
         return unchecked_memory(**values)
-
-    def value_of(self, key: str, value: Any) -> Any:
-        """Return the value of a metadata key as `memory` shows it."""
-        return self._keyed(key, value)
 
     def withheld(self, memory: Memory) -> Memory:
         """Return the parts of `memory` that `block` leaves: `type`, times, `importance`, `position`, and `refs` and
@@ -206,7 +178,7 @@ class Redactor:
     def _placeholder(self, kind: str, value: str) -> str:
         key = _same(kind, value)
         with self._lock:
-            self._counts[kind] += 1
+            self.counts[kind] += 1
             known = self._numbers.setdefault(kind, {})
             return f"[{kind}-{known.setdefault(key, len(known) + 1)}]"
 
@@ -238,50 +210,23 @@ class Redactor:
             n = 2
             while name in out:  # two keys may become equal; no value is lost
                 name, n = f"{base} {n}", n + 1
-            out[name] = self._keyed(key, item, of_slot if key in _OF_SLOT else outer)
+            out[name] = self.value_of(key, item, of_slot if key in _OF_SLOT else outer)
         return out
 
-    def _keyed(self, key: str, value: Any, outer: str | None = None) -> Any:
-        """Return the value of a metadata key whose name, or that of an outer key (`outer`), may say what it holds."""
+    def value_of(self, key: str, value: Any, outer: str | None = None) -> Any:
+        """Return the value of a metadata key as `memory` shows it: its name, or that of an outer key (`outer`), may say
+        what it holds."""
         kind = named(key) or (None if about(key) else outer)
         if kind is None:
             return self._value(value)
         if isinstance(value, Mapping) and kind != "secret":
             return self._mapping(value, kind)
         if isinstance(value, list | tuple) and kind != "secret":
-            return [self._keyed(key, item, kind) for item in value]
+            return [self.value_of(key, item, kind) for item in value]
         told = isinstance(value, str) and self._known.fullmatch(value) is not None  # it is a placeholder already
         if may_hold(key, kind, value) and not told:
             return self._placeholder(kind, str(value))
         return self._value(value)
-
-
-def _without_any(texts: Sequence[str], placeholders: re.Pattern[str]) -> Iterator[str]:
-    """Return the texts without a match."""
-    ends = list(itertools.accumulate(len(text) + len(_BETWEEN) for text in texts))
-    hit: set[int] = set()
-    for start, end, _ in find(_BETWEEN.join(texts), placeholders):
-        hit.update(range(bisect_right(ends, start), bisect_right(ends, end - 1) + 1))
-    return (text for i, text in enumerate(texts) if i not in hit)
-
-
-def _texts(value: Any) -> Iterator[str]:
-    """Yield all texts that `Redactor.memory` looks at, in its order, except those that metadata hide by key."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Memory):
-        yield from _texts((value.text, value.actor, value.channel, value.thread, value.entities, value.refs))
-        yield from _texts([(r.subject, r.predicate, r.object) for r in value.relations])
-        yield from _texts(value.metadata)
-    elif isinstance(value, Mapping):
-        for key, item in value.items():
-            yield key
-            yield from _texts(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
-            yield from _texts(item)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)
 
 
 # -- finding -------------------------------------------------------------------------------------------------------
@@ -352,7 +297,7 @@ def _read(
     return ((*plain.origin(start, end), kind) for start, end, kind in found if not broken or plain.broken(start, end))
 
 
-def find_own(text: str, own: Sequence[tuple[str, re.Pattern[str]]], placeholders: re.Pattern[str]) -> list[Span]:
+def find_own(text: str, own: Own, placeholders: re.Pattern[str]) -> list[Span]:
     """Return the matches of users' patterns in `text`, in order and without overlaps, around the placeholders in it."""
     left = [m.span() for m in placeholders.finditer(text)] if "[" in text else []
     theirs = _apart((m.start(), m.end(), name) for name, pattern in own for m in pattern.finditer(text) if m.group())
@@ -413,17 +358,3 @@ def _placeholders(names: Iterable[str]) -> re.Pattern[str]:
 
 
 _PLACEHOLDER = _placeholders(_KINDS)
-
-
-def _own_pattern(entry: object) -> tuple[str, re.Pattern[str]]:
-    name, pattern = entry if isinstance(entry, tuple) and len(entry) == 2 else ("own", entry)
-    if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise InvalidArgument(f"The name {name!r} of a pattern may have lower-case letters, digits and '_' only.")
-    if isinstance(pattern, str) and isinstance(entry, tuple):
-        try:
-            pattern = re.compile(pattern)
-        except re.error as e:
-            raise InvalidArgument(f"The pattern {name!r} is no regular expression: {e}.") from e
-    if not isinstance(pattern, re.Pattern) or not isinstance(pattern.pattern, str):
-        raise InvalidArgument(f"{entry!r} is no compiled regular expression over text and no (name, pattern) pair.")
-    return name, pattern

@@ -10,7 +10,6 @@ from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.date_words import in_calendar, is_unit, only_time, only_when
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.spans import Span, Spans, inside, overlap, place_of, starts_inside
-from recall_integrations.records import maker
 from recall_integrations.text import STOP_WORDS, Token, is_character, stem, tokenize
 from recall_integrations.types import EntityRef
 from recall_integrations.types import query as roles_of
@@ -20,7 +19,6 @@ SAID_FROM = 0.9  # strength of an asked role from which the verb of saying is no
 _SAID = frozenset(map(stem, "tell say mention".split()))
 NAME_CONFIDENCE_MIN = 0.5  # of a reference, for its canonical name to be looked for as well
 RARE_SHARE = 0.01  # of the memories that hold a word, up to which it is shown as rare
-_query_token = maker(QueryToken)
 TOKENS_MARKED_MAX = 256  # nobody looks at the roles of more words
 SAME_WORD = 70.0  # similarity in percent from which a word of a mention stands for a word of the name
 
@@ -149,5 +147,5 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
             roles = (*roles, roles_of.RARE)
         if stops:
             roles = (*roles, roles_of.STOP)
-        marked.append(_query_token((start, end), root, roles, value))
+        marked.append(QueryToken(span=(start, end), stem=root, roles=roles, rarity=value))
     return tuple(marked)

@@ -89,7 +89,6 @@ class Delivery:
         phrased = state.phrased if door.open else {row: door.said(text) for row, text in state.phrased.items()}
         sheet = Sheet(fused, places, state.reranked, {GRAPH: ways, REWRITE: phrased})
         said = _said(view, rows, parsed, door)
-        showing.look(memory for _, memory in memories)
         why_any = functools.partial(
             reason,
             parsed,
@@ -128,9 +127,8 @@ class Delivery:
 
     def _redacted(self, hits: list[Hit], parsed: ParsedQuery, view: ScopeView, door: Door) -> list[Hit]:
         """Return hits with redacted reasons, and with the words marked that the redacted query shows."""
-        if self._own or not plainly(parsed, door):  # redacted together, as each by itself costs more
-            reasons = door.said_each([hit.reason for hit in hits])
-            hits = [replace(hit, reason=why) for hit, why in zip(hits, reasons, strict=True)]
+        if self._own or not plainly(parsed, door):
+            hits = [replace(hit, reason=door.said(hit.reason)) for hit in hits]
         seen = self._marking(seen_query(parsed, door), view, door)
         return [hit_marked_later(hit, seen) for hit in hits]
 

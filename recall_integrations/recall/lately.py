@@ -8,7 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 
-from recall_integrations.records import changed, maker, record
+from recall_integrations.records import changed, record
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import RULES
@@ -26,9 +26,6 @@ class Recalled:
     shown: tuple[tuple[Scope, str], ...]  # scope and id of each hit, in order
     version: str = RULES  # name of the version that answered: `rules`, `v3`
     signature: Callable[[], str]  # makes the signature of the query when somebody asks
-
-
-_recalled = maker(Recalled)
 
 
 class Lately:
@@ -57,7 +54,7 @@ class Lately:
         shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
         if request.watch is not None:  # whoever watches is not kept alive
             request = changed(request, watch=None)
-        kept = _recalled(request, shown, version, signature)
+        kept = Recalled(request=request, shown=shown, version=version, signature=signature)
         with self._lock:
             self._kept[result_id] = kept
             if len(self._kept) > RESULTS_MAX:

@@ -456,13 +456,13 @@ class ReadPaths:
 
         try:
             # No memory has been read, and the caller must learn what is wrong with them: here `block` is as `redact`.
-            hidden = arguments["mode"] in ("redact", "block")
+            hidden = arguments.get("mode") in ("redact", "block")
             request = passing(Door("redact" if hidden else "allow", config.privacy.compiled), check)
         except RecallError as e:
             if self.sources.looking is not None:
                 self.sources.looking.tell_later("refused", e)
             raise
-        if arguments["time_budget_ms"] is not None or request.scopes:
+        if arguments.get("time_budget_ms") is not None or request.scopes:
             return request
         path = self.path(request.scope)
         limits, wait_ms = path.config.limits, path.rewriting.wait_ms

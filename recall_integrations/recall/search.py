@@ -16,7 +16,7 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import Stage, Turn, degradation
 from recall_integrations.recall.state import RecallState
-from recall_integrations.records import changed, maker
+from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import coarse_of
 from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
@@ -97,7 +97,6 @@ def filled(results: Sequence[ArmResult], request: ArmRequest, k: int) -> ArmResu
 NO_VECTOR = "skip.no_vector"
 FACTS = "facts"
 TOLD_MAX = 20  # number of memories that say what held before, which come as candidates
-_arm_request = maker(ArmRequest)
 # How the time of a recall is shared out, in milliseconds of one that has 110 of them. Of what is left, a step gets the
 # share that its number has among its own and those of the steps still to come. Only what hangs or is slow notices.
 BUDGETS = {"lexical": 30, "semantic": 40, "graph": 15, "rank": 5, "rerank": 30, "deliver": 20}
@@ -197,18 +196,18 @@ class Arms(Stage):
 
     def _request(self, arm: ArmPlan, state: RecallState, turn: Turn) -> ArmRequest:
         k, parsed = state.request.k, state.query
-        return _arm_request(  # in the order of its fields
-            parsed,
-            state.plan,
-            state.scope,
-            state.vectors,
-            state.similarities,
-            parsed.terms,
-            _windowed(state) if self._specs[arm.name].by_names else state.searched,
-            coarse_of(k, arm.limit) if self._reranks else max(arm.limit, k),
-            turn.deadline,
-            state.frequency,
-            None if state.asked is None else state.asked.mask,
+        return ArmRequest(
+            parsed=parsed,
+            plan=state.plan,
+            view=state.scope,
+            vectors=state.vectors,
+            similarities=state.similarities,
+            terms=parsed.terms,
+            allowed=_windowed(state) if self._specs[arm.name].by_names else state.searched,
+            limit=coarse_of(k, arm.limit) if self._reranks else max(arm.limit, k),
+            deadline=turn.deadline,
+            frequency=state.frequency,
+            asked=None if state.asked is None else state.asked.mask,
         )
 
 

@@ -9,7 +9,6 @@ a shelf, which may be a file: then they survive the process, and processes of on
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -17,10 +16,8 @@ from pathlib import Path
 
 from pydantic import FiniteFloat, NonNegativeInt
 
-from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import SharedFile
-from recall_integrations.types.numbers import is_number, is_whole
 
 BREAKERS_FILE = "breakers.json"  # in the directory of a store
 FAILURES_MAX = 3
@@ -96,11 +93,6 @@ class Breaker:
         clock: Callable[[], float] = time.time,  # that processes agree on; if it jumps back, the pause starts again
         shelf: Shelf | None = None,
     ) -> None:
-        if not is_whole(failures_max) or failures_max < 1 or not is_number(open_s) or not 0 <= open_s < math.inf:
-            raise ConfigError(
-                "breakers.failures_max must be at least 1 and breakers.open_s at least 0, "
-                f"not {failures_max!r} and {open_s!r}."
-            )
         self.name = name
         self._failures_max, self._open_s = failures_max, open_s
         self._clock = clock

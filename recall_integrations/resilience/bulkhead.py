@@ -14,7 +14,6 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Any, TypeVar
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
 
 T = TypeVar("T")
@@ -42,8 +41,6 @@ class Bulkhead:
     """
 
     def __init__(self, name: str, limit: int = LIMIT, hanging_max: int = HANGING_MAX) -> None:
-        if limit < 1 or hanging_max < 0:
-            raise InvalidArgument(f"limit must be at least 1 and hanging_max at least 0, not {limit}, {hanging_max}.")
         self.name = name
         self._limit, self._hanging_max = limit, hanging_max
         self._lock = threading.Lock()

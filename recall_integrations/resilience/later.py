@@ -6,7 +6,6 @@ processor's caches filled with other things; many in a row take a third of the t
 
 from __future__ import annotations
 
-import atexit
 import functools
 import threading
 import time
@@ -33,8 +32,7 @@ class Later:
 
     def _begin(self) -> None:
         self._work = work = _Work()
-        atexit.register(work.do)
-        weakref.finalize(self, _over, work).atexit = False
+        weakref.finalize(self, work.do)  # when this goes, or the process ends
 
     def add(self, call: Call) -> None:
         """Add a call. Return at once."""
@@ -102,8 +100,3 @@ class _Work:
             if not self.waiting:  # a thread that adds a call from here on sees that nothing runs
                 return
             self.running, idle = True, 0
-
-
-def _over(work: _Work) -> None:
-    atexit.unregister(work.do)
-    work.do()

@@ -34,7 +34,6 @@ from recall_integrations.types import (
     ParsedQuery,
     RecallResult,
     RetrievalPlan,
-    Scope,
     ScopeLike,
     TemporalWindow,
     checked_scope,
@@ -132,10 +131,6 @@ class RemoteOptimizer(QueryOptimizer):
     def config(self) -> RecallConfig:
         """The defaults, with the server's time zone once it has answered; its other settings do not travel."""
         return self._settings
-
-    def vectors_in(self, _scope: Scope) -> str:
-        """Return nothing: where its vectors are, the server does not say."""
-        return ""
 
     # -- recalls ---------------------------------------------------------------------------------------------------
 

@@ -695,15 +695,6 @@ class MemoryStore:
             self._parts.up_to_date()
         return self._parts.scopes.get(scope)
 
-    def vectors_in(self, scope: Scope) -> str:
-        """Name the index that finds near vectors of a scope, so far as this process has noticed of writes."""
-        from recall_integrations.config.keeping import PGVECTOR
-
-        scope_id, indexes = self.known(scope), self._parts.indexes
-        if scope_id is None or not indexes.home_of(scope_id):
-            return "InMemory"
-        return "PGVector" if self.config.vectors.address == PGVECTOR else "Chroma"
-
     def known(self, scope: Scope) -> int | None:
         """Return the scope's number, as far as this process has followed writes: `scope_id` looks for more."""
         return self._parts.scopes.get(scope)

@@ -107,14 +107,12 @@ class Filters:
 
     def __post_init__(self) -> None:
         put = object.__setattr__
-        given: object = self.types
-        if not isinstance(given, str | Sequence | set | frozenset):
-            raise InvalidFilter(f"Filters.types must be a list of memory types, not {type(given).__name__}.")
-        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in listed(given))))
-        wanted: object = self.roles
-        if not isinstance(wanted, str | Sequence | set | frozenset):
-            raise InvalidFilter(f"Filters.roles must be a list of roles, not {type(wanted).__name__}.")
-        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in listed(wanted))
+        for name, what in (("types", "memory types"), ("roles", "roles")):
+            given: object = getattr(self, name)
+            if not isinstance(given, str | Sequence | set | frozenset):
+                raise InvalidFilter(f"Filters.{name} must be a list of {what}, not {type(given).__name__}.")
+        roles = (checked_role(r, "An item of Filters.roles", InvalidFilter) for r in listed(self.roles))
+        put(self, "types", tuple(dict.fromkeys(checked_type(t, InvalidFilter) for t in listed(self.types))))
         put(self, "roles", tuple(dict.fromkeys(roles)))
         for name in ("entities", "actors", "channels", "threads"):
             put(self, name, names_of(getattr(self, name), f"Filters.{name}", InvalidFilter))

@@ -36,8 +36,6 @@ from recall_integrations import (
 from recall_integrations.adapters.shapes import OF_MEMORY, OURS
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.registry import ArmSpec
-from recall_integrations.config import RetrievalConfig
-from tests import in_chroma, on_postgres
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 NOW = datetime(2026, 3, 20, 12, tzinfo=timezone.utc)
@@ -524,36 +522,3 @@ def test_an_answer_that_was_kept_is_one_run(store):
     made.invoke(ASKED, {"callbacks": [seen]})
     assert [run["name"] for run in seen.runs.values()] == ["OptimizedRecallRetriever", "recall.cache"]
     optimizer.close()
-
-
-class Started(BaseCallbackHandler):
-    """The metadata with which runs began."""
-
-    def __init__(self) -> None:
-        self.providers: list[str | None] = []
-
-    def on_retriever_start(self, *_given: Any, metadata: dict[str, Any] | None = None, **_more: Any) -> None:
-        assert metadata is not None and metadata["ls_retriever_name"] == "optimizedrecall"
-        self.providers.append(metadata["ls_vector_store_provider"])
-
-
-def test_a_run_says_where_the_vectors_of_its_scope_are() -> None:
-    large, small = Scope(user_id="large"), Scope(user_id="small")
-    with MemoryStore.open(config=RecallConfig(retrieval=RetrievalConfig(exact_max=3))) as store:
-        store.remember_many(MEMORIES, scope=large)
-        store.remember(MEMORIES[0], scope=small)
-        assert store.indexes.settle(60)
-        told = Started()
-        retriever = OptimizedRecallRetriever(optimizer=QueryOptimizer(store), scope=large, now=NOW)
-        run = {"callbacks": [told]}
-        retriever.invoke(ASKED, run)
-        retriever.invoke(ASKED, run, scope=small)
-        retriever.invoke(ASKED, run, scopes=[small, large])
-        retriever.invoke(ASKED, run, scope=Scope(user_id="nobody"))
-        with pytest.raises(errors.InvalidInput):
-            retriever.invoke(ASKED, run, scope=7)
-    # A database without a server of vectors has no collections: a node scans what is in its memory.
-    one = "InMemory" if on_postgres.wanted() else "Chroma"
-    other = "Chroma" if in_chroma.wanted() else "InMemory"
-    both = ", ".join(sorted({one, other}))
-    assert told.providers == [one, other, both, "InMemory", None]

@@ -233,20 +233,6 @@ def test_each_finds_by_meaning_words_names_and_times(top: Any, name: str, make: 
     assert ids(retriever.retrieve("what does Priya like to drink?"))[0] == "m3"
 
 
-@pytest.mark.parametrize(
-    ("name", "make", "kind"),
-    [
-        ("from_chroma", lambda: filled("cosine"), "Chroma"),
-        ("from_vectorstore", in_memory, "InMemoryVectorStore"),
-        ("from_vectorstore", langchain_chroma, "Chroma"),
-        ("from_index", index, "SimpleVectorStore"),
-        ("from_index", llama_chroma, "Chroma"),
-    ],
-)
-def test_runs_say_whose_vectors_they_are(top: Any, name: str, make: Callable[[], Any], kind: str) -> None:
-    assert top(name)(make())._get_ls_params()["ls_vector_store_provider"] == kind
-
-
 @pytest.mark.parametrize(("name", "make"), EACH)
 def test_each_is_followed(top: Any, name: str, make: Callable[[], Any]) -> None:
     theirs = make()

@@ -192,7 +192,6 @@ def _filters(served: Served, given: dict[str, Any] | None, mode: str) -> Filters
 def _reading(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Shown]) -> None:
     def listed(memories: list[Memory], where: Scope, mode: str) -> list[dict[str, Any]]:
         showed = shown(where, mode)
-        showed.look(memories)
         return [memory_data(showed.of(memory)) for memory in memories]
 
     @routes.get("/memories", response_model=ListReply, tags=["read"], summary="Memories, page by page")

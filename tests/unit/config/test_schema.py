@@ -31,7 +31,7 @@ def test_every_setting_is_documented_and_has_its_default() -> None:
         assert setting.default == value_of(plain, path), path
         if setting.kind in (int, float):
             assert setting.low is not None and setting.high is not None, path
-    assert len(catalogue()) <= 61
+    assert len(catalogue()) <= 60
 
 
 @each_row("path", sorted({*OTHER_NAMES.values()}))

@@ -105,12 +105,3 @@ def test_patterns_of_the_user() -> None:
 
 def test_logs_are_redacted_whatever_the_mode() -> None:
     assert "1234567" not in told(ValueError(f"cannot embed {PHONE}")) and told("a plain word") == "a plain word"
-
-
-def test_several_texts_are_looked_at_together_or_each_by_itself() -> None:
-    door = Door("redact")
-    door.query(f"who has {PHONE}?")
-    texts = ["plan 0.29", f"names {PHONE}", "", "rare: 1234567", "a\n¶\nb"]
-    assert door.said_each(texts) == [door.said(text) for text in texts]
-    assert door.said_each(texts[:4]) == [door.said(text) for text in texts[:4]]
-    assert Door().said_each(texts) == texts and Door("block").said_each(texts) == [""] * 5

@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
-from typing import Any
 
 import pytest
 
@@ -408,7 +407,6 @@ def test_the_same_value_has_one_number_within_a_redactor() -> None:
     assert redactor.memory(Memory("A@Example.com", metadata={"phone": 4155552671})).metadata == {"phone": "[phone-1]"}
     assert redactor.text("a@example.com") == "[email-1]"
     assert redactor.counts == {"phone": 4, "email": 3}
-    assert redactor.count == 7
     assert Redactor().text("415-555-2672") == "[phone-1]"
 
 
@@ -426,36 +424,34 @@ def test_what_is_redacted_stays_whoever_redacts_it() -> None:
     assert Redactor().memory(once) == once
 
 
+def own(**patterns: str) -> Redactor:
+    return Redactor([(name, re.compile(pattern)) for name, pattern in patterns.items()])
+
+
 def test_own_patterns_come_first() -> None:
-    redactor = Redactor([("badge", r"B-\d{3}"), re.compile("kestrel")])
+    redactor = own(badge=r"B-\d{3}", own="kestrel")
     assert redactor.text("B-123, kestrel, B-124, B-123, 415-555-2671") == (
         "[badge-1], [own-1], [badge-2], [badge-1], [phone-1]"
     )
     assert redactor.text("[badge-1], [own-1]") == "[badge-1], [own-1]"
-    assert Redactor([("all", r"\w*")]).text("a b") == "[all-1] [all-2]"
+    assert own(all=r"\w*").text("a b") == "[all-1] [all-2]"
 
 
 def test_whatever_own_patterns_do_ours_have_looked_at_what_is_returned() -> None:
     """A pattern that asks for the placeholder before it takes one word a round."""
-    chain = Redactor([("x", r"(?:^|(?<=\] ))[a-z]+(?= )")])
+    chain = own(x=r"(?:^|(?<=\] ))[a-z]+(?= )")
     assert "4111" not in chain.text("one two three four five six seven eight nine ten card 4111 1111 1111 1111 end")
     assert "card" in chain.counts
 
 
 def test_a_placeholder_in_a_text_shields_nothing_from_own_patterns() -> None:
-    own = Redactor([("x", r"Falcon[^.]*")])
-    assert own.text("Falcon budget [card-1] is 5M. So") == "[x-1][card-1][x-2]. So"
-    assert own.text("Falcon [card-1] [ip-1]") == "[x-3][card-1] [ip-1]"
-    everything = Redactor([("x", r".+")])
+    falcon = own(x=r"Falcon[^.]*")
+    assert falcon.text("Falcon budget [card-1] is 5M. So") == "[x-1][card-1][x-2]. So"
+    assert falcon.text("Falcon [card-1] [ip-1]") == "[x-3][card-1] [ip-1]"
+    everything = own(x=r".+")
     once = everything.text("a [card-1], [phone-2] b")
     assert once == "[x-1][card-1], [phone-2][x-2]"
     assert everything.text(once) == once
-
-
-@each_row("own", ["text", ("Bad Name", "x"), ("a", "("), ("a", 1), re.compile(b"x"), 3])
-def test_patterns_that_are_none(own: Any) -> None:
-    with pytest.raises(InvalidArgument):
-        Redactor([own])
 
 
 def test_withheld_is_what_block_leaves() -> None:

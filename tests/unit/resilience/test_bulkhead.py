@@ -7,7 +7,6 @@ import threading
 
 import pytest
 
-from recall_integrations.errors import InvalidArgument
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from tests.rows import each_row
 
@@ -105,9 +104,3 @@ def test_a_hung_call_does_not_hold_the_process() -> None:
         "Bulkhead('t').submit(time.sleep, 600)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
-
-
-@each_row(("limit", "hanging"), [(0, 1), (-1, 1), (1, -1)])
-def test_bounds_are_checked(limit: int, hanging: int) -> None:
-    with pytest.raises(InvalidArgument, match="limit"):
-        Bulkhead("t", limit, hanging)
