@@ -33,12 +33,8 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
     A call's argument stands over the environment (RECALL_PLANNER__ARM_LIMIT=20), that over an entry of `scopes`, that
     over the rest of the file, and that over the default.
 
-    \b
-    --json prints one object; keys are only ever added (format is 1):
-      format, file, fingerprint, scope
-      settings  {path: {value, origin}}; origin is default, environment NAME,
-                FILE, line L, column C, or scopes[N] with its place
-      scopes    [{user_id, agent_id, namespace, settings, origin}]
+    --json prints one object, with `settings` by their path, each a value and its origin; keys are only ever added
+    (format is 1).
     """
     from recall_integrations.config.loading import DEFAULT, loaded_here
     from recall_integrations.delivery import as_data as data
