@@ -276,7 +276,6 @@ def create_app(served: Served) -> FastAPI:
     )  # fmt: skip
     for routes in (recalls, memories, experience, feedback, health, looking):
         app.include_router(routes.router(served))
-    app.add_exception_handler(RecallError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_middleware(Gate, served=served)
@@ -310,11 +309,6 @@ def _response(error: RecallError) -> Response:
 
     body, headers = packed(problem_of(error)), headers_of(error)
     return Response(body, status_code=status_of(error), headers=headers, media_type=MEDIA_TYPE)
-
-
-async def _told(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RecallError)
-    return _response(error)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:

@@ -19,7 +19,7 @@ from recall_integrations.serving.models import (
     problems,
     scope_of,
 )
-from recall_integrations.serving.problems import Refused, problem_of, status_of
+from recall_integrations.serving.problems import Refused
 from recall_integrations.serving.routes.health import AboutReply, about_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Caller
@@ -85,15 +85,9 @@ class Run:
         try:
             return self.data(self.served.optimizer.recall(**self.arguments, time_budget_ms=self.budget.left_ms))
         except RecallError as e:
-            raise self.problem(e) from None
-
-    def problem(self, error: RecallError) -> RecallError:
-        """Return an error, with the hits found so far if it is of a `strict` recall."""
-        if error.result is None:
-            return error
-        said = problem_of(error, {"result": self.found_so_far(error.result)})
-        more = {key: value for key, value in said.items() if key not in ("status", "code", "message")}
-        return Refused(status_of(error), said["code"], said["message"], more=more)
+            if e.result is not None:
+                e.result = self.found_so_far(e.result)
+            raise
 
 
 class Recorded(Run):
