@@ -20,14 +20,12 @@ from recall_integrations.console.rendering import (
     cache_words,
     pairs,
     reference_words,
-    show_degraded,
-    show_hits,
+    show_found,
     stage_words,
     whom,
     window_words,
 )
 from recall_integrations.delivery.highlights import marks
-from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import ENGLISH
@@ -124,11 +122,7 @@ def explain(
         return
     show_reading(console, found, plan or found.plan, config)
     _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
-    if (error := not_searched(found)) is None:
-        show_hits(console, found.hits, found.query.now, details=True)
-    else:
-        console.print(Text(plain(str(error)), style="yellow"))
-    show_degraded(console, found)
+    show_found(console, found, details=True)
 
 
 def show_reading(

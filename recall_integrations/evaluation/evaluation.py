@@ -32,7 +32,7 @@ from recall_integrations.evaluation.metrics import (
     intervals,
     names,
 )
-from recall_integrations.evaluation.questions import Labels, Placed, Question, Read, placed, read_labels
+from recall_integrations.evaluation.questions import Labels, Question, placed, read_labels
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
@@ -223,11 +223,10 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values for JSON."""
+        as_they_are = ("k", "questions", "judge", "unwritten", "unlabelled", "degraded", "reranked", "rewritten")
         return {
             "format": 1,
-            "k": self.k,
-            "questions": self.questions,
-            "judge": self.judge,
+            **{name: getattr(self, name) for name in as_they_are},
             "averages": {
                 group: {"questions": self.sizes[group], **{name: asdict(one) for name, one in row.items()}}
                 for group, row in self.averages.items()
@@ -236,11 +235,6 @@ class Evaluation:
             "calibration": {"error": self.calibration_error, "bins": [asdict(one) for one in self.calibration]},
             "missing": {question: list(ids) for question, ids in self.missing.items()},
             "unanswerable": list(self.unanswerable),
-            "unwritten": self.unwritten,
-            "unlabelled": self.unlabelled,
-            "degraded": dict(self.degraded),
-            "reranked": self.reranked,
-            "rewritten": self.rewritten,
             "worst": [asdict(one) for one in self.worst],
             "answers": {a.question.id: _answer(a) for a in self.answers},
         }
@@ -306,7 +300,12 @@ def evaluate(
             settings = uncached(optimizer.config)
             optimizer = stack.enter_context(closing(QueryOptimizer(optimizer, config=settings)))
         found = placed(optimizer.store, read.questions, scope, labelled=judging is None)
-        refuse_none(found)
+        if not found.questions:
+            asked, named = number_of(len(found.unanswerable), "question"), next(iter(found.missing.values()))[0]
+            raise InvalidArgument(
+                f"No label names a memory of its scope ({asked}; {named!r} is not there). "
+                "Check the ids, and the scope with --scope or the key 'scope'."
+            )
         made_ready([optimizer], found.questions, k, moment)
         answers = []
         for question in found.questions:
@@ -315,22 +314,9 @@ def evaluate(
         wrong = [(a.figures[f"ndcg@{k}"], a.question.id, a) for a in answers if a.figures[f"ndcg@{k}"] < 1]
         worst_of = sorted(wrong, key=lambda one: one[:2])[:worst]
         described = tuple(_described(optimizer, a, k, moment, texts) for *_, a in worst_of)
-    shown = averaged(answers, names(k) if judging is None else hit_names(k), seed)
-    return _report(answers, described, found, read, shown, LABELS if judging is None else judging.name)
-
-
-def _report(
-    answers: Sequence[Answered],
-    described: tuple[Worst, ...],
-    found: Placed,
-    read: Read,
-    figures: tuple[dict[str, dict[str, Interval]], dict[str, int]],
-    judge: str,
-) -> Evaluation:
-    averages, sizes = figures
-    reasons = Counter(reason for a in answers for reason in set(a.degraded))
+    averages, sizes = averaged(answers, names(k) if judging is None else hit_names(k), seed)
     return Evaluation(
-        k=answers[0].k,
+        k=k,
         questions=len(answers),
         averages=averages,
         sizes=sizes,
@@ -342,21 +328,11 @@ def _report(
         unanswerable=found.unanswerable,
         unwritten=read.unwritten,
         unlabelled=read.unlabelled,
-        degraded=dict(sorted(reasons.items())),
+        degraded=dict(sorted(Counter(reason for a in answers for reason in set(a.degraded)).items())),
         reranked=sum(a.reranked for a in answers),
         rewritten=sum(a.rewritten for a in answers),
-        judge=judge,
+        judge=LABELS if judging is None else judging.name,
     )
-
-
-def refuse_none(found: Placed) -> None:
-    """Raise if no question is left to be asked."""
-    if not found.questions:
-        asked, named = number_of(len(found.unanswerable), "question"), next(iter(found.missing.values()))[0]
-        raise InvalidArgument(
-            f"No label names a memory of its scope ({asked}; {named!r} is not there). "
-            "Check the ids, and the scope with --scope or the key 'scope'."
-        )
 
 
 def averaged(

@@ -292,7 +292,6 @@ class Catalogue:
         self.lock = threading.RLock()
         self.keys: dict[Namespace, dict[str, Entry]] = {}
         self.born: dict[Namespace, int] = {}
-        self.channels: dict[Namespace, str] = {}
         self.last = 0  # the latest time of creation: that of the next item is later, so that it says the order
         self._version: int | None = None
 
@@ -328,22 +327,17 @@ class Catalogue:
         created = to_micros(item.created_at)
         known = self.keys.get(item.namespace, {}).get(item.key)
         if known is not None and known.created != created:
-            self.remove(item.namespace, item.key)
+            del self.keys[item.namespace][item.key]
         expires = None if item.expires_at is None else to_micros(item.expires_at)
         self.keys.setdefault(item.namespace, {})[item.key] = Entry(created, expires, indexed)
         self.born[item.namespace] = item.born
-        self.channels[item.namespace] = channel_of(item.namespace)
         self.last = max(self.last, created)
 
     def remove(self, namespace: Namespace, key: str) -> None:
-        """Note that an item is gone; a namespace stays until `prune`."""
+        """Note that an item is gone, and its namespace with the last one."""
         self.keys.get(namespace, {}).pop(key, None)
-
-    def prune(self, namespaces: set[Namespace]) -> None:
-        """Drop the namespaces that are empty."""
-        for namespace in namespaces:
-            if not self.keys.get(namespace, True):
-                del self.keys[namespace], self.born[namespace], self.channels[namespace]
+        if not self.keys.get(namespace, True):
+            del self.keys[namespace], self.born[namespace]
 
     def _read(self, store: MemoryStore, scope: Scope) -> None:
         """Read the catalogue anew, and replace the keys at once: others may be reading them."""
@@ -352,7 +346,6 @@ class Catalogue:
         for _, _, namespace, key, entry in found:
             keys.setdefault(namespace, {})[key] = entry
         self.born = {namespace: born for born, _, namespace, _, _ in found}
-        self.channels = {namespace: channel_of(namespace) for namespace in keys}
         self.last = max((created for _, created, *_ in found), default=0)
         self.keys = keys
 

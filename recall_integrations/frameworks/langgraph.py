@@ -27,6 +27,7 @@ from recall_integrations.frameworks.items import (
     Kept,
     Namespace,
     catalogue_of,
+    channel_of,
     check_operators,
     described,
     kept_of,
@@ -245,7 +246,6 @@ class RecallStore(BaseStore):
             catalogue.put(item, memory.channel != NOT_INDEXED)
         for place in gone:
             catalogue.remove(*place)
-        catalogue.prune({namespace for namespace, _ in gone})
         writes = sum(-(-len(part) // BATCH) for part in (made, known))  # transactions
         catalogue.settle(memories, self.scope, before, writes)
 
@@ -347,7 +347,7 @@ class RecallStore(BaseStore):
         there = sum(len(catalogue.keys.get(namespace, ())) for namespace in namespaces)
         count = self.memories.count(scope=self.scope)
         narrow = there < count and len(namespaces) <= CHANNELS_MAX
-        channels = [catalogue.channels[n] for n in namespaces if n in catalogue.channels] if narrow else []
+        channels = list(map(channel_of, namespaces)) if narrow else []
         filters = Filters(channels=channels, metadata=narrowing(op.filter))
         wanted = there if min(op.limit, op.offset) < 0 else min(op.offset + op.limit, there)
         k = PAGED
