@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import re
 import signal
 import sys
@@ -206,19 +206,15 @@ def given(text: str | None, option: str = "") -> Any:
         raise InvalidArgument(f"{option} must be MODULE:NAME, such as my_app.models:llm, not {text!r}.")
     if text is None or not _NAMED.fullmatch(text):
         return text
-    module, _, name = text.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        return pkgutil.resolve_name(text)
     except (ImportError, AttributeError) as e:
         raise InvalidArgument(
             f"{text!r} cannot be imported: {e}. Write module:name of something that Python finds from here."
         ) from e
-    return found
 
 
 @contextmanager

@@ -60,7 +60,7 @@ class Judging:
         **ids: Iterable[str],
     ) -> Feedback:
         """Keep feedback as `QueryOptimizer.feedback` does; `ids` are `helpful`, `wrong` and `cited`."""
-        given = {name: _ids(of_name, name) for name, of_name in ids.items()}
+        given = {name: ids_of(of_name, name) for name, of_name in ids.items()}
         named = len(dict.fromkeys(one for ids in given.values() for one in ids))
         if named > GAINS_MAX:
             raise InvalidArgument(
@@ -223,7 +223,8 @@ class Judging:
                 logger.warning("A judged recall could not be replayed: %s", told(e))
 
 
-def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
+def ids_of(given: Iterable[str], name: str) -> tuple[str, ...]:
+    """Check ids of memories, and return each once."""
     if isinstance(given, str):
         raise InvalidArgument(f"{name} must be a list of ids, not {given!r}: {name}=[{given!r}].")
     try:

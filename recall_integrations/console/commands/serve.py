@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -22,7 +23,7 @@ from recall_integrations.console.commands.shared import (
     progress,
     settings,
 )
-from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store, opens
+from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
@@ -61,9 +62,9 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
-@click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
-@click.option("--worker", type=int, hidden=True, help="Of a worker: its number, from 0.")
-@click.option("--parent", type=int, hidden=True, help="Of a worker: the process that it ends with.")
+@click.option("--socket", "shared", envvar="RECALL_WORKER_SOCKET", type=int, hidden=True, help="Which a worker shares.")
+@click.option("--worker", envvar="RECALL_WORKER_NUMBER", type=int, hidden=True, help="The number of a worker, from 0.")
+@click.option("--parent", envvar="RECALL_WORKER_PARENT", type=int, hidden=True, help="Which a worker ends with.")
 def serve(
     store: Place,
     host: str,
@@ -111,8 +112,8 @@ def serve(
         start.end_with_parent(parent)
     opening = Opening(place=store, config=settings(config_path), embedding=embedding)
     with closing(listener), opening.made(directory=kept) as memories:
-        metrics = start.metrics_of(memories)
-        observers = list(filter(None, (metrics, start.tracing_if_there())))
+        metrics, tracing = start.observers_of(memories)
+        observers = list(filter(None, (metrics, tracing)))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
         rest: dict[str, Any] = {"privacy": options["privacy"], "metrics": metrics}
         served = Served(store=memories, optimizer=optimizer, tokens=known, limits=limits, **rest)
@@ -146,24 +147,10 @@ def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: so
     with closing(listener):
         start.check_possible(count)
         _say_where(store, start.address_of(listener), f", {count} workers")
-        served = start.Workers(_arguments(ctx), count, listener, said=_said).run()
+        served = start.Workers(sys.argv[1:], count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
     _said(STOPPED)
-
-
-def _arguments(ctx: click.Context) -> list[str]:
-    """Return the arguments of `recall serve` for a worker of it."""
-    found = ["serve"]
-    for parameter in ctx.command.params:
-        value = ctx.params.get(parameter.name or "")
-        if value is None or parameter.name in ("shared", "parent", "worker", "store"):
-            continue
-        if isinstance(parameter, click.Option) and parameter.is_flag:
-            found.append((parameter.opts if value else parameter.secondary_opts)[0])
-        else:
-            found += [parameter.opts[0], str(value)]
-    return [*found, "--", str(opens(ctx.params["store"]))]
 
 
 @click.command("look")
