@@ -288,7 +288,7 @@ class Workers:
     def _start(self, worker: int) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
         own = {"SOCKET": number, "NUMBER": worker, "PARENT": os.getpid()}  # hidden options of `recall serve`
-        environment = {**os.environ, **{f"RECALL_WORKER_{name}": str(value) for name, value in own.items()}}
+        environment = {**os.environ, **{f"_RECALL_WORKER_{name}": str(value) for name, value in own.items()}}
         command = [sys.executable, "-c", WORKER, *self._arguments]
         return subprocess.Popen(command, pass_fds=[number], start_new_session=True, env=environment)
 

@@ -62,9 +62,9 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
-@click.option("--socket", "shared", envvar="RECALL_WORKER_SOCKET", type=int, hidden=True, help="Which a worker shares.")
-@click.option("--worker", envvar="RECALL_WORKER_NUMBER", type=int, hidden=True, help="The number of a worker, from 0.")
-@click.option("--parent", envvar="RECALL_WORKER_PARENT", type=int, hidden=True, help="Which a worker ends with.")
+@click.option("--socket", "shared", envvar="_RECALL_WORKER_SOCKET", type=int, hidden=True, help="Of a worker.")
+@click.option("--worker", envvar="_RECALL_WORKER_NUMBER", type=int, hidden=True, help="Of a worker, from 0.")
+@click.option("--parent", envvar="_RECALL_WORKER_PARENT", type=int, hidden=True, help="Which a worker ends with.")
 def serve(
     store: Place,
     host: str,
