@@ -54,7 +54,6 @@ def source_of_store(store: Any, embedding: Any = None, documents: Iterable[Any] 
 
 
 def _listed(store: Any, embedding: Any) -> Source | None:
-    """Return a source for a store that lists its documents; `None` for others."""
     collection = getattr(store, "_collection", None)
     chroma = any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
     if collection is not None and chroma:

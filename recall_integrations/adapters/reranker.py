@@ -16,8 +16,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -181,26 +180,28 @@ class CrossEncoderReranker:
         return list(self.scores_until(query, texts, Deadline.after(None)).scores)
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
-        """See `TimedReranker.scores_until`. Raises as `scores` does."""
         scores: list[float | None] = [None] * len(texts)
         waiting = set(range(len(texts)))
         if not texts:
             return Judged(scores=(), unscored=frozenset())
-        model = self._loaded()
-        with _held(self._running, deadline) as held:
-            if held:
-                cut = [text[:CHARS_MAX] for text in texts]
-                sizes, done, begin = [len(query) + len(text) for text in cut], 0, deadline.remaining()
-                for batch in batches(sizes, BATCH):
-                    cost = len(batch) * max(sizes[i] for i in batch)  # with the padding
-                    left = deadline.remaining()
-                    if deadline.over or (done and (begin - left) / done * cost > left):
-                        break
-                    found = self._predict(model, query, [cut[i] for i in batch])
-                    for i, score in zip(batch, found, strict=True):
-                        scores[i] = score
-                    waiting.difference_update(batch)
-                    done += cost
+        model, left = self._loaded(), deadline.remaining()
+        if not self._running.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left):
+            return Judged(scores=tuple(scores), unscored=frozenset(waiting))
+        try:
+            cut = [text[:CHARS_MAX] for text in texts]
+            sizes, done, begin = [len(query) + len(text) for text in cut], 0, deadline.remaining()
+            for batch in batches(sizes, BATCH):
+                cost = len(batch) * max(sizes[i] for i in batch)  # with the padding
+                left = deadline.remaining()
+                if deadline.over or (done and (begin - left) / done * cost > left):
+                    break
+                found = self._predict(model, query, [cut[i] for i in batch])
+                for i, score in zip(batch, found, strict=True):
+                    scores[i] = score
+                waiting.difference_update(batch)
+                done += cost
+        finally:
+            self._running.release()
         return Judged(scores=tuple(scores), unscored=frozenset(waiting))
 
     def _predict(self, model: Any, query: str, texts: Sequence[str]) -> list[float | None]:
@@ -237,15 +238,3 @@ def _missing_extra(name: str) -> MissingExtra:
         f"The reranker {name!r} is a cross-encoder and needs sentence-transformers. Install it with: "
         f"{installing('sentence-transformers')}"
     )
-
-
-@contextmanager
-def _held(lock: threading.Lock, deadline: Deadline) -> Iterator[bool]:
-    """Hold a lock until the block ends, if it is free before the deadline; yield whether it is held."""
-    left = deadline.remaining()
-    got = lock.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left)
-    try:
-        yield got
-    finally:
-        if got:
-            lock.release()

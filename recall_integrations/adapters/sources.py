@@ -88,7 +88,6 @@ class Source(ABC):
         self._given, self.listed = given_rows(documents), True
 
     def let_go(self) -> None:
-        """Drop the documents that were given: they are kept elsewhere now."""
         if self._given is not None:
             self._given, self.listed = None, False
 

@@ -159,7 +159,6 @@ def show_reading(
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
-    """Yield the language of a query that is not English, and the parts that could not be read."""
     if parsed.language == ENGLISH:
         return
     known = parsed.language in READ
@@ -248,7 +247,6 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
 
 
 def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) -> None:
-    """Print the four features, the specificity that they add up to, and the two thresholds."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     for _ in range(4):
@@ -315,7 +313,6 @@ def _show_decision(
 
 
 def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
-    """Return why the plan was chosen, and what changed its arms."""
     said = plan.reason.removeprefix(f"{plan.name}: ")
     because = next((c.because for c in plan.checks if c.rule == plan.name), "")
     if not because or not said.startswith(because):  # a plan that was made elsewhere
@@ -371,7 +368,6 @@ def _brought(arm: str, result: RecallResult | None) -> str:
 
 
 def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
-    """Return a table of the slot that is asked for, the way, and the effect on the order."""
     grid = pairs()
     called = plain(Slots.of(config.facts.slots).called(decision.slot)) if decision.slot else "none that has a name"
     of = f"  of {whom(decision.subject)}, confidence {decision.confidence:.2f}"
@@ -388,7 +384,6 @@ def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Tab
 
 
 def _stretch(hit: Hit) -> str:
-    """Return the time in which a hit held, as far as that is known."""
     began, ended = hit.valid_from, hit.valid_to
     if began is None:
         return ""

@@ -181,19 +181,6 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         raise
 
 
-def rebuild(opening: Opening, progress: Callable[[str, int, int | None], None]) -> str:
-    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
-    check_store(opening.place)
-    with ExitStack() as stack:
-        try:
-            store = stack.enter_context(opening.made())
-        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-            store = stack.enter_context(opening.made(reindex=True))
-        else:
-            store.reindex(progress=progress)
-        return store.embedding.fingerprint
-
-
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 

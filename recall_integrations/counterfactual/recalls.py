@@ -192,8 +192,6 @@ def parts_of(
 
 
 class _Trial:
-    """One query, asked again and again with fewer parts."""
-
     def __init__(
         self, optimizer: QueryOptimizer, query: str, asked: dict[str, Any], remaining_ms: Callable[[], float]
     ) -> None:
@@ -261,7 +259,6 @@ DECIMALS = 6
 
 
 def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], after: dict[str, int]) -> Iterable[Move]:
-    """Yield the places of each hit of either recall in both."""
     old = {str(hit.memory.id): (place, hit) for place, hit in enumerate(whole.hits, start=1)}
     new = {str(hit.memory.id): (place, hit) for place, hit in enumerate(less.hits, start=1)}
     for key in dict.fromkeys((*old, *new)):

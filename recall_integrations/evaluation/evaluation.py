@@ -62,7 +62,6 @@ class Answered:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the hits."""
         return [hit.memory.id or "" for hit in self.hits]
 
 

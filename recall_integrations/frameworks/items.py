@@ -112,7 +112,6 @@ def memory_of(item: Kept, text: str | None) -> Memory:
 
 
 def _keys(value: Any) -> Iterator[Any]:
-    """Yield all keys of a value, and of what it holds."""
     if isinstance(value, Mapping):
         yield from value
     for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
@@ -305,7 +304,6 @@ class Catalogue:
         self._version = None
 
     def under(self, prefix: Namespace) -> list[Namespace]:
-        """Return the namespaces that begin with a prefix, in order."""
         return [namespace for namespace in list(self.keys) if namespace[: len(prefix)] == prefix]
 
     def living(self, prefix: Namespace, now: datetime) -> Iterator[tuple[Namespace, str, Entry]]:

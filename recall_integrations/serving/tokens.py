@@ -106,8 +106,6 @@ class Token(BaseModel):
 
 
 class _File(BaseModel):
-    """What a file of tokens holds."""
-
     format: Literal[1]
     tokens: tuple[Token, ...]
 

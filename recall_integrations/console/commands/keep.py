@@ -22,8 +22,8 @@ from recall_integrations.console.commands.shared import (
     progress,
     steps,
 )
-from recall_integrations.console.opening import deferred_interrupt, is_store, nothing_left, rebuild
-from recall_integrations.errors import NotFound, RecallError
+from recall_integrations.console.opening import check_store, deferred_interrupt, is_store, nothing_left
+from recall_integrations.errors import EmbeddingMismatch, NotFound, RecallError
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
@@ -365,6 +365,12 @@ def reindex(opening: Opening) -> None:
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    with steps() as advance:
-        fingerprint = rebuild(opening, advance)
-    click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")
+    check_store(opening.place)
+    with steps() as advance, ExitStack() as stack:
+        try:
+            store = stack.enter_context(opening.made())
+        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
+            store = stack.enter_context(opening.made(reindex=True))
+        else:
+            store.reindex(progress=advance)
+        click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {store.embedding.fingerprint}.")

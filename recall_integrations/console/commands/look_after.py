@@ -123,7 +123,6 @@ def check(ctx: click.Context, store: Place) -> None:
 
 
 def _isolated_well(engine: Engine) -> bool:
-    """Print the isolated roles, and what they lack; say whether they lack nothing."""
     from recall_integrations.database import tenants
 
     with engine.connect() as connection:

@@ -203,7 +203,6 @@ def _said(text: str) -> None:
 
 
 def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
-    """Read the settings again; return the message about it."""
     changed = optimizer.reload(settings(config_path))
     return f"Settings were read again: {', '.join(changed) or 'nothing has changed'}."
 
