@@ -222,7 +222,7 @@ BAD_ROWS_SHOWN = 100
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @STORE
-@click.option("--format", "format_", metavar="FORMAT", help="Of PATH. Default: found out by its content.")
+@click.option("--format", metavar="FORMAT", help="Of PATH. Default: found out by its content.")
 @click.option("--scope", metavar="SCOPE", help=f"Scope of entries that do not say theirs: {SYNTAX}")
 @click.option("--dry-run", is_flag=True, help="Only show what would be stored.")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows of jsonl and list them, instead of stopping.")
@@ -265,10 +265,6 @@ def import_(opening: Opening, path: Path, dry_run: bool, **how: Any) -> None:
     A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
     the old one stays: give an id to rows that change.
     """
-    _import(path, opening, dry_run, {"format": how.pop("format_"), **how})
-
-
-def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) -> None:
     from recall_integrations.store.importing import Importer
 
     scope, zone = parse_scope(opening.scope or ""), opening.zone
