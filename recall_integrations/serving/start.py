@@ -91,14 +91,6 @@ def listening(host: str, port: int) -> socket.socket:
     return found
 
 
-def inherited(number: int) -> socket.socket:
-    """Return the socket that a worker shares with other workers."""
-    try:
-        return socket.socket(fileno=number)
-    except OSError as e:
-        raise InvalidArgument(f"There is no socket {number} to share: {e.strerror or e}.") from e
-
-
 def end_with_parent(parent: int) -> None:
     """End this worker in order when the process `parent`, which started it, is gone.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 import time
 from contextlib import closing
@@ -27,8 +28,6 @@ from recall_integrations.console.opening import PLACE, Address, Opening, Place, 
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    import socket
-
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
 
@@ -104,7 +103,7 @@ def serve(
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = {"llm": given(options["llm"], "--llm"), "reranker": given(options["reranker"])}
-    listener = start.listening(host, port) if shared is None else start.inherited(shared)
+    listener = start.listening(host, port) if shared is None else socket.socket(fileno=shared)
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
         return
