@@ -314,6 +314,3 @@ class Caller:
     def must(self, right: str) -> None:
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
-
-    def __str__(self) -> str:
-        return self.name if self.scope is None else f"{self.name} ({scope_text(self.scope)})"
