@@ -265,6 +265,10 @@ def import_(opening: Opening, path: Path, dry_run: bool, **how: Any) -> None:
     A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
     the old one stays: give an id to rows that change.
     """
+    _import(path, opening, dry_run, how)
+
+
+def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) -> None:
     from recall_integrations.store.importing import Importer
 
     scope, zone = parse_scope(opening.scope or ""), opening.zone
