@@ -7,7 +7,7 @@ the numbers of the memories that they find, and the features of the best candida
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -21,7 +21,7 @@ from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import Version, signature_of
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.recall.runner import FunctionStage
+from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.types import RecallResult, Scope
@@ -33,6 +33,23 @@ Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
 PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
+
+
+class FunctionStage(Stage):
+    """A stage of one function of the state, which only computes."""
+
+    may_hang = False
+
+    def __init__(
+        self, name: str, after: str, function: Callable[[RecallState], RecallState], *, essential: bool = False
+    ) -> None:
+        self.name, self.after, self.essential, self._function = name, after, essential, function
+
+    def applies(self, state: RecallState) -> bool:
+        return self.essential or super().applies(state)
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        return self._function(state)
 
 
 class _Watching(FixedWeights):

@@ -243,23 +243,6 @@ class Stage(ABC):
         return state
 
 
-class FunctionStage(Stage):
-    """A stage of one function of the state, which only computes."""
-
-    may_hang = False
-
-    def __init__(
-        self, name: str, after: str, function: Callable[[RecallState], RecallState], *, essential: bool = False
-    ) -> None:
-        self.name, self.after, self.essential, self._function = name, after, essential, function
-
-    def applies(self, state: RecallState) -> bool:
-        return self.essential or super().applies(state)
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        return self._function(state)
-
-
 class Runner:
     """Takes recalls through stages. Threads share it."""
 
