@@ -21,9 +21,13 @@ from rich.text import Text
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.searched import not_searched
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.facts.slots import Slots
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.doctor.findings import Findings
+from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import plain
 from recall_integrations.types import (
     CacheOutcome,
@@ -287,6 +291,19 @@ USER = "the user"
 NOTHING = "nothing"  # of a slot of which there is only history
 CHARS_SHOWN = 200  # of a value
 IDS_SHOWN = 3  # of memories that say the same
+REDACT_MS = 30_000.0
+
+
+def seen_facts(store: MemoryStore, where: Scope, facts: Sequence[Fact], mode: str) -> list[Fact]:
+    """Return facts as a privacy mode lets them be seen."""
+    scope_id = store.scope_id(where)
+    if scope_id is None:
+        return []
+    door = Door(mode, store.config.privacy.compiled)
+    if door.open:
+        return list(facts)
+    memories = store.reader.fetch_ids(scope_id, list({fact.memory_id for fact in facts}))
+    return shown_facts(facts, memories, Shown(door, Deadline.after(REDACT_MS), Showing()))
 
 
 def show_facts(console: Console, facts: Sequence[Fact], scope: Scope, at: datetime, config: RecallConfig) -> None:
@@ -330,6 +347,7 @@ def _value(fact: Fact) -> Text:
 
 
 def _time(fact: Fact, zone: ZoneInfo) -> str:
+    """Return the time since which a fact holds, or its span and the reason for its end."""
     begun = None if fact.valid_from is None else _day(fact.valid_from, zone)
     if fact.valid_to is None:
         return "always" if begun is None else f"since {begun}"

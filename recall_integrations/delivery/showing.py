@@ -14,16 +14,7 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.user import USER
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import (
-    Degradation,
-    EntityRef,
-    Memory,
-    ParsedQuery,
-    RetrievalPlan,
-    Scope,
-    unchecked_memory,
-)
+from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
 from recall_integrations.types.facts import Fact
 from recall_integrations.types.query import Identifier, QueryFeatures
 
@@ -132,14 +123,6 @@ def _size(memory: Memory, *, texts: bool) -> int:
 
 
 _SUBJECT = "of whom"
-
-
-def seen_facts(store: MemoryStore, scope: Scope, facts: Iterable[Fact], showed: Shown) -> list[Fact]:
-    """Return facts of a scope as they may be seen: those whose memory is there."""
-    scope_id, listed = store.scope_id(scope), list(facts)
-    if scope_id is None:
-        return []
-    return shown_facts(listed, store.reader.fetch_ids(scope_id, list({fact.memory_id for fact in listed})), showed)
 
 
 def shown_facts(facts: Iterable[Fact], memories: Mapping[str, Memory], showed: Shown) -> list[Fact]:

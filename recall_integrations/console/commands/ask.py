@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan
 
 
-REDACT_MS = 30_000.0  # of facts that are listed
-
-
 @click.command("demo")
 def demo() -> None:
     """Ask six questions of a small built-in store.
@@ -197,18 +194,14 @@ def facts(
 
     --json prints the object that `GET /facts` answers (docs/serving.md). Keys are only ever added (format is 1).
     """
-    from recall_integrations.console.rendering import show_facts
+    from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
-    from recall_integrations.delivery.showing import Showing, Shown, seen_facts
-    from recall_integrations.privacy.door import Door
-    from recall_integrations.resilience.deadline import Deadline
 
     then = day_or_moment(as_of, opening.zone)
     at = utc_now() if then is None else then
     with opening.store() as source:
         where = opening.where(source)
         found = source.facts(where, subject=about, slot=slot, as_of=then, history=history)
-        door = Door(privacy, source.config.privacy.compiled)
-        shown = seen_facts(source, where, found, Shown(door, Deadline.after(REDACT_MS), Showing()))
+        shown = seen_facts(source, where, found, privacy)
     data = {"scope": scope_text(where), "as_of": at.isoformat(), "facts": facts_data(shown, at)}
     tell(as_json, data, lambda on: show_facts(on, shown, where, at, opening.config))

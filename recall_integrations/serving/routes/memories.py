@@ -12,7 +12,7 @@ from pydantic import ConfigDict, Field, FiniteFloat
 from recall_integrations.adapters.rows import memory_data, memory_of
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import facts_data
-from recall_integrations.delivery.showing import Showing, Shown, seen_facts
+from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, NotFound, RecallError
 from recall_integrations.privacy.door import Door
 from recall_integrations.privacy.filters import screened, screened_name
@@ -256,7 +256,12 @@ def _stating(routes: APIRouter, served: Served, shown: Callable[[Scope, str], Sh
 
         def read() -> dict[str, Any]:
             found = served.store.facts(where, subject=subject, slot=slot, as_of=when, history=history)
-            some = seen_facts(served.store, where, found[skip : skip + most], shown(where, mode))
+            some, scope_id = list(found[skip : skip + most]), served.store.scope_id(where)
+            if scope_id is None:
+                some = []
+            else:
+                memories = served.store.reader.fetch_ids(scope_id, list({fact.memory_id for fact in some}))
+                some = shown_facts(some, memories, shown(where, mode))
             reply: dict[str, Any] = {"scope": scope_text(where), "as_of": at.isoformat()}
             return {**reply, "facts": facts_data(some, at), "more": len(found) > skip + most}
 
@@ -325,6 +330,7 @@ def _some_stored(error: RecallError, ids: list[str], total: int) -> RecallError:
 
 
 def _memory(given: MemoryGiven | str | None, place: int, limits: Limits) -> Memory:
+    """Read a memory from a body."""
     row = {"text": given} if isinstance(given, str) else given.model_dump(exclude_none=True) if given else {}
     try:
         if len(row.get("text", "")) > limits.text_max:
