@@ -67,8 +67,8 @@ def resolve_embedding(source: object = None) -> Embedding:
     if identity.has_embedding_protocol(source):
         return cast(Embedding, source)
     kinds: tuple[tuple[Callable[[object], bool], type[Adapter]], ...] = (
-        (identity.is_langchain, LangChainAdapter),
-        (identity.is_llama_index, LlamaIndexAdapter),
+        (identity.is_langchain, FrameworkAdapter),
+        (identity.is_llama_index, FrameworkAdapter),
         (identity.is_sentence_transformer, SentenceTransformerAdapter),
         (callable, CallableAdapter),
     )
@@ -202,33 +202,25 @@ class Adapter(ABC):
 class FrameworkAdapter(Adapter):
     """An embedding of a framework, with one method for queries and one for texts, which may have other instructions."""
 
-    framework: str
-    of_texts: str
-    of_query: str
+    def __init__(self, source: Any) -> None:
+        self._framework, self._of_texts, self._of_query = (
+            ("langchain", "embed_documents", "embed_query")
+            if identity.is_langchain(source)
+            else ("llama_index", "get_text_embedding_batch", "get_query_embedding")
+        )
+        super().__init__(source)
 
     def _documents(self, texts: list[str]) -> Any:
-        return getattr(self._source, self.of_texts)(texts)
+        return getattr(self._source, self._of_texts)(texts)
 
     def _query(self, text: str) -> Any:
-        return [getattr(self._source, self.of_query)(text)]
+        return [getattr(self._source, self._of_query)(text)]
 
     def _name(self) -> str:
-        return f"{self.framework}:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
+        return f"{self._framework}:{identity.class_name(self._source)}:{identity.model_name(self._source)}"
 
     def _is_remote(self) -> bool:
         return identity.is_remote(self._source)
-
-
-class LangChainAdapter(FrameworkAdapter):
-    """A LangChain `Embeddings`."""
-
-    framework, of_texts, of_query = "langchain", "embed_documents", "embed_query"
-
-
-class LlamaIndexAdapter(FrameworkAdapter):
-    """A LlamaIndex `BaseEmbedding`."""
-
-    framework, of_texts, of_query = "llama_index", "get_text_embedding_batch", "get_query_embedding"
 
 
 class CallableAdapter(Adapter):

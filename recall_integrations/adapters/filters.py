@@ -113,7 +113,6 @@ def _is_one(value: object) -> bool:
 
 
 def _named(value: object) -> str:
-    """Return the value of an `Enum`, or the text itself."""
     return str(getattr(value, "value", value))
 
 

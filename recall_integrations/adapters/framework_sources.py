@@ -54,7 +54,6 @@ def source_of_store(store: Any, embedding: Any = None, documents: Iterable[Any] 
 
 
 def _listed(store: Any, embedding: Any) -> Source | None:
-    """Return a source for a store that lists its documents; `None` for others."""
     collection = getattr(store, "_collection", None)
     chroma = any(has_ancestor(store, package, "Chroma") for package in ("langchain_chroma", "langchain_community"))
     if collection is not None and chroma:
@@ -65,21 +64,6 @@ def _listed(store: Any, embedding: Any) -> Source | None:
     if isinstance(kept, dict) and hasattr(store, "index_to_docstore_id"):
         return FaissSource(store, embedding)
     return None
-
-
-class _Told(Source):
-    """A store whose documents may be given."""
-
-    _given: dict[str, Row] | None = None
-
-    def take(self, documents: Iterable[Any]) -> None:
-        if self.listed and self._given is None:
-            super().take(documents)
-        self._given, self.listed = given_rows(documents), True
-
-    def let_go(self) -> None:
-        if self._given is not None:
-            self._given, self.listed = None, False
 
 
 class _Searched(Source):
@@ -145,16 +129,16 @@ class FaissSource(_Searched):
         return {i: self._store.index.reconstruct(place) for i, place in places.items()}
 
 
-class AskedSource(_Searched, _Told):
+class AskedSource(_Searched):
     """A store that is searched, and whose documents are given.
 
     Its vectors are not read: the store orders by them, and ranking has none.
     """
 
     def __init__(self, store: Any, embedding: Any, documents: Iterable[Any] | None) -> None:
-        super().__init__(store, embedding=embedding, readable=False, listed=documents is not None)
+        super().__init__(store, embedding=embedding, readable=False, listed=False)
         if documents is not None:
-            self._given = given_rows(documents)
+            self.take(documents)
 
     def ids(self) -> list[str]:
         if self._given is None:
@@ -209,7 +193,7 @@ def source_of_index(index: Any, embedding: Any = None, nodes: Iterable[Any] | No
     return found
 
 
-class IndexSource(_Told):
+class IndexSource(Source):
     """An index that is searched by LlamaIndex's own methods.
 
     Its nodes are in its docstore, or its vector store lists them; its vectors are read from a `SimpleVectorStore`.

@@ -105,7 +105,6 @@ def cited_of(given: Any) -> dict[str, list[str]]:
 
 
 def _numbered(response: Any, sources: Sequence[Any]) -> list[Any]:
-    """Return the sources whose numbers the text of a response has in brackets."""
     text = str(getattr(response, "response", None) or "")
     numbers = dict.fromkeys(int(part) for found in _CITED.finditer(text) for part in found.group(1).split(","))
     return [sources[number - 1] for number in numbers if 1 <= number <= len(sources)]

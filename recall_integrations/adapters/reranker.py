@@ -2,9 +2,8 @@
 
 A cross-encoder reads query and text together: one forward pass through a transformer per pair, in batches.
 
-- Texts are cut by the model's own tokenizer to what the model reads beside the query. The query keeps up to three
-  quarters of the model's length, so no text pushes it out (the tokenizer's `longest_first` would cut either).
-- Pairs of about the same number of tokens share a batch, so little is padded. Batches run in the order of the best
+- The model cuts what is longer than it reads: the longer of query and text first, so no text pushes a query out.
+- Pairs of about the same length share a batch, so little is padded. Batches run in the order of the best
   candidate that each holds, so the least important candidates are left when the time is up.
 - Between batches it looks at the deadline, and stops when the next batch would not fit by the pace so far.
 
@@ -17,8 +16,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +142,7 @@ def _assembled(found: list[tuple[object, object]], n: int, name: str) -> list[fl
 
 
 BATCH = 8
-QUERY_SHARE = 0.75  # of the model's length, at most
-TOKENS_MAX = 512  # where neither model nor tokenizer says how much it reads
-TOKEN_CHARS_MAX = 32  # a bound on what a token may hold, so that a text of megabytes is not tokenized whole
+CHARS_MAX = 32_768  # of a text, so that one of megabytes is not tokenized whole
 UNKNOWN = "unknown"
 _SCALES = {"Identity": LOGIT, "Sigmoid": PROBABILITY}
 
@@ -157,7 +153,7 @@ class CrossEncoderReranker:
     """
 
     local = True  # what it reads leaves the process nowhere
-    __slots__ = ("_lock", "_model", "_running", "_tokens_max", "name", "scale")
+    __slots__ = ("_lock", "_model", "_running", "name", "scale")
 
     def __init__(self, source: str | Path) -> None:
         self.name = str(source)
@@ -167,7 +163,6 @@ class CrossEncoderReranker:
             )
         self.scale = UNKNOWN  # until it is loaded
         self._model: Any = None
-        self._tokens_max = TOKENS_MAX
         self._lock, self._running = threading.Lock(), threading.Lock()
         if "sentence_transformers" not in sys.modules and importlib.util.find_spec("sentence_transformers") is None:
             raise _missing_extra(self.name)
@@ -185,39 +180,34 @@ class CrossEncoderReranker:
         return list(self.scores_until(query, texts, Deadline.after(None)).scores)
 
     def scores_until(self, query: str, texts: Sequence[str], deadline: Deadline) -> Judged:
-        """See `TimedReranker.scores_until`. Raises as `scores` does."""
         scores: list[float | None] = [None] * len(texts)
         waiting = set(range(len(texts)))
         if not texts:
             return Judged(scores=(), unscored=frozenset())
-        model = self._loaded()
-        with _held(self._running, deadline) as held:
-            if held:
-                query, cut, tokens = self._fitted(model, query, texts)
-                done, begin = 0, deadline.remaining()
-                for batch in batches(tokens, BATCH):
-                    cost = len(batch) * max(tokens[i] for i in batch)  # with the padding
-                    left = deadline.remaining()
-                    if deadline.over or (done and (begin - left) / done * cost > left):
-                        break
-                    found = self._predict(model, query, [cut[i] for i in batch])
-                    for i, score in zip(batch, found, strict=True):
-                        scores[i] = score
-                    waiting.difference_update(batch)
-                    done += cost
+        model, left = self._loaded(), deadline.remaining()
+        if not self._running.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left):
+            return Judged(scores=tuple(scores), unscored=frozenset(waiting))
+        try:
+            cut = [text[:CHARS_MAX] for text in texts]
+            sizes, done, begin = [len(query) + len(text) for text in cut], 0, deadline.remaining()
+            for batch in batches(sizes, BATCH):
+                cost = len(batch) * max(sizes[i] for i in batch)  # with the padding
+                left = deadline.remaining()
+                if deadline.over or (done and (begin - left) / done * cost > left):
+                    break
+                found = self._predict(model, query, [cut[i] for i in batch])
+                for i, score in zip(batch, found, strict=True):
+                    scores[i] = score
+                waiting.difference_update(batch)
+                done += cost
+        finally:
+            self._running.release()
         return Judged(scores=tuple(scores), unscored=frozenset(waiting))
 
     def _predict(self, model: Any, query: str, texts: Sequence[str]) -> list[float | None]:
         pairs = [(query, text) for text in texts]
         found = called(self.name, model.predict, pairs, batch_size=len(pairs), show_progress_bar=False)
         return checked_scores(found, len(pairs), self.name)
-
-    def _fitted(self, model: Any, query: str, texts: Sequence[str]) -> tuple[str, list[str], list[int]]:
-        """Return the query and the texts, cut to the model's length, and the number of tokens of each pair."""
-        tokenizer = getattr(model, "tokenizer", None)
-        if not callable(tokenizer):  # a model that does not read through a tokenizer cuts by itself
-            return query, list(texts), [len(query) + len(text) for text in texts]
-        return called(self.name, fitted, tokenizer, query, texts, self._tokens_max)  # type: ignore[no-any-return]
 
     def _loaded(self) -> Any:
         with self._lock:
@@ -232,55 +222,15 @@ class CrossEncoderReranker:
                     model, "default_activation_function", None
                 )
                 self.scale = _SCALES.get(type(activation).__name__, UNKNOWN)
-                self._tokens_max = _tokens_max(model)
                 self._model = model
             return self._model
 
 
-def batches(tokens: Sequence[int], size: int) -> list[list[int]]:
+def batches(sizes: Sequence[int], size: int) -> list[list[int]]:
     """Group indices into batches of like length, those with the best (first) candidates first."""
-    by_length = sorted(range(len(tokens)), key=lambda i: (tokens[i], i))
+    by_length = sorted(range(len(sizes)), key=lambda i: (sizes[i], i))
     made = [by_length[i : i + size] for i in range(0, len(by_length), size)]
     return sorted(made, key=min)
-
-
-def fitted(tokenizer: Any, query: str, texts: Sequence[str], tokens_max: int) -> tuple[str, list[str], list[int]]:
-    """Cut `query` and `texts` to at most `tokens_max` tokens a pair; return both and the tokens of each pair."""
-    special = tokenizer.num_special_tokens_to_add(pair=True)
-    room = max(2, tokens_max - special)
-    (query, asked), *_ = _cut(tokenizer, [query], max(1, int(room * QUERY_SHARE)))
-    found = _cut(tokenizer, texts, room - asked)
-    return query, [text for text, _ in found], [asked + count + special for _, count in found]
-
-
-def _cut(tokenizer: Any, texts: Sequence[str], limit: int) -> list[tuple[str, int]]:
-    """Return each text up to its `limit`-th token, with its number of tokens."""
-    shown = [text[: limit * TOKEN_CHARS_MAX] for text in texts]
-    fast = bool(getattr(tokenizer, "is_fast", False))
-    # One more than may stay, so that only a text which is too long is touched.
-    options = {"add_special_tokens": False, "truncation": True, "max_length": limit + 1}
-    encoded = tokenizer(shown, return_offsets_mapping=fast, return_attention_mask=False, verbose=False, **options)
-    cut = []
-    for i, (text, ids) in enumerate(zip(shown, encoded["input_ids"], strict=True)):
-        if len(ids) <= limit:
-            cut.append((text, len(ids)))
-        elif fast:
-            cut.append((text[: encoded["offset_mapping"][i][limit - 1][1]], limit))
-        else:  # tokenizers written in Python do not say where a token ends
-            cut.append((tokenizer.decode(ids[:limit], skip_special_tokens=True), limit))
-    return cut
-
-
-def _tokens_max(model: Any) -> int:
-    """Return the tokens that the model reads: the least limit of model, tokenizer and position embeddings."""
-    config = getattr(model, "config", None)
-    known = [
-        getattr(model, "max_seq_length", None) or getattr(model, "max_length", None),
-        getattr(getattr(model, "tokenizer", None), "model_max_length", None),
-        getattr(config, "max_position_embeddings", None),
-    ]
-    limits = [n for n in known if isinstance(n, int) and 0 < n < 1_000_000]  # tokenizers say 1e30 for "no limit"
-    return min(limits, default=TOKENS_MAX)
 
 
 def _missing_extra(name: str) -> MissingExtra:
@@ -288,15 +238,3 @@ def _missing_extra(name: str) -> MissingExtra:
         f"The reranker {name!r} is a cross-encoder and needs sentence-transformers. Install it with: "
         f"{installing('sentence-transformers')}"
     )
-
-
-@contextmanager
-def _held(lock: threading.Lock, deadline: Deadline) -> Iterator[bool]:
-    """Hold a lock until the block ends, if it is free before the deadline; yield whether it is held."""
-    left = deadline.remaining()
-    got = lock.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left)
-    try:
-        yield got
-    finally:
-        if got:
-            lock.release()

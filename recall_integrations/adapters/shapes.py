@@ -185,19 +185,17 @@ FIELDS = (
 )
 
 
-class _Nothing:
-    """A value that a memory does not have: empty in every format."""
+class _Template(string.Formatter):
+    """Fills a template; what a memory does not have is empty, whatever its format."""
 
-    def __format__(self, _spec: str) -> str:
-        return ""
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return None if value is None else super().convert_field(value, conversion)
 
-    def __str__(self) -> str:
-        return ""
-
-    __repr__ = __str__
+    def format_field(self, value: Any, format_spec: str) -> str:
+        return "" if value is None else str(super().format_field(value, format_spec))
 
 
-NOTHING = _Nothing()
+TEMPLATE = _Template()
 
 
 @functools.lru_cache(maxsize=64)
@@ -213,7 +211,7 @@ def format_of(given: str) -> Format:
 
     def filled(hit: Hit, zone: tzinfo) -> str:
         try:
-            return given.format(**_values(hit, zone))
+            return TEMPLATE.vformat(given, (), _values(hit, zone))
         except (ValueError, TypeError):  # of a key whose value is of another kind here than there
             return hit.memory.text
 
@@ -228,7 +226,7 @@ def _dated(hit: Hit, zone: tzinfo) -> str:
 
 def _values(hit: Hit, zone: tzinfo) -> dict[str, Any]:
     memory = hit.memory
-    values = {
+    return {
         "text": memory.text,
         "date": date_of(memory, zone),
         "when": moment_of(memory, zone),
@@ -240,10 +238,8 @@ def _values(hit: Hit, zone: tzinfo) -> dict[str, Any]:
             name: getattr(memory, name)
             for name in ("event_at", "created_at", "actor", "channel", "thread", "position", "id")
         },
+        "metadata": defaultdict(lambda: None, own(memory.metadata)),
     }
-    filled = {name: NOTHING if value is None else value for name, value in values.items()}
-    given = {key: value for key, value in own(memory.metadata).items() if value is not None}
-    return {**filled, "metadata": defaultdict(lambda: NOTHING, given)}
 
 
 _KNOWN = f"Use {TEXT!r}, {DATED!r} or a template with {{text}} in it; its fields are: {', '.join(FIELDS)}."
@@ -268,6 +264,6 @@ def _check(template: str) -> None:
     if "text" not in (name for name, _ in fields):
         raise InvalidArgument(f"document_format must hold {{text}}: {template[:80]!r}. {_KNOWN}")
     try:
-        template.format(**_values(_SAMPLE, timezone.utc))
+        TEMPLATE.vformat(template, (), _values(_SAMPLE, timezone.utc))
     except (ValueError, TypeError, KeyError, IndexError, AttributeError) as e:
         raise InvalidArgument(f"document_format cannot be filled ({e}): {template[:80]!r}. {_KNOWN}") from e

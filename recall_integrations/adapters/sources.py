@@ -52,6 +52,7 @@ class Source(ABC):
         self.embedding: Embedding | None = None if embedding is None else resolve_embedding(embedding)
         self.readable = readable and self.embedding is not None
         self.listed = listed
+        self._given: dict[str, Row] | None = None
 
     @property
     def title(self) -> str:
@@ -79,11 +80,15 @@ class Source(ABC):
 
     def take(self, documents: Iterable[Any]) -> None:
         """Take the documents of a store that cannot be listed."""
-        raise InvalidArgument(f"{self.title} says itself what is in it. Leave documents out.")
+        if self.listed and self._given is None:
+            raise InvalidArgument(f"{self.title} says itself what is in it. Leave documents out.")
+        from recall_integrations.adapters.framework_sources import given_rows
+
+        self._given, self.listed = given_rows(documents), True
 
     def let_go(self) -> None:
-        """Drop the documents that were given: they are kept elsewhere now."""
-        return
+        if self._given is not None:
+            self._given, self.listed = None, False
 
     def as_given(self, text: str) -> Vector:
         """Embed a query with the embedding's own vector length: `l2` depends on it."""

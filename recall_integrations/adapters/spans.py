@@ -96,7 +96,6 @@ def errors_told() -> Iterator[None]:
 
 
 def _listened() -> bool:
-    """Say whether a handler would be called."""
     here = dispatcher
     while True:
         if any(not isinstance(h, _NOBODY) for h in (*here.event_handlers, *here.span_handlers)):

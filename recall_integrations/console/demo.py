@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from importlib import resources
@@ -90,26 +90,23 @@ def notes() -> tuple[Memory, ...]:
 
 
 @contextmanager
-def _optimizer(memories: Sequence[Memory], told: DemoTexts | None) -> Iterator[QueryOptimizer]:
-    """Yield an optimizer over memories in a temporary store; with `told` in the demonstration's scope, with names."""
-    scope = Scope() if told is None else SCOPE
-    with MemoryStore.open(clock=lambda: NOW) as store:
-        for name, aliases in ({} if told is None else told.aliases).items():
-            store.add_entity(name, aliases=aliases, scope=scope)
-        store.remember_many(memories, scope=scope)
-        with closing(QueryOptimizer(store, clock=lambda: NOW)) as optimizer:
-            yield optimizer
-
-
-def demo_optimizer(told: DemoTexts | None = None) -> AbstractContextManager[QueryOptimizer]:
+def demo_optimizer(told: DemoTexts | None = None) -> Iterator[QueryOptimizer]:
     """Yield an optimizer over the demonstration's memories, in a temporary store."""
     told = told or demo_texts()
-    return _optimizer(told.memories, told)
+    with notes_optimizer(()) as optimizer:
+        for name, aliases in told.aliases.items():
+            optimizer.store.add_entity(name, aliases=aliases, scope=SCOPE)
+        optimizer.store.remember_many(told.memories, scope=SCOPE)
+        yield optimizer
 
 
-def notes_optimizer() -> AbstractContextManager[QueryOptimizer]:
-    """Yield an optimizer over the notes of the demonstration, in a temporary store."""
-    return _optimizer(notes(), None)
+@contextmanager
+def notes_optimizer(memories: Sequence[Memory] | None = None) -> Iterator[QueryOptimizer]:
+    """Yield an optimizer over memories, by default the notes of the demonstration, in a temporary store."""
+    with MemoryStore.open(clock=lambda: NOW) as store:
+        store.remember_many(notes() if memories is None else memories)
+        with closing(QueryOptimizer(store, clock=lambda: NOW)) as optimizer:
+            yield optimizer
 
 
 def run_demo(console: Console) -> None:
@@ -159,7 +156,6 @@ def _show_changes(console: Console) -> None:
 
 
 def _show_question(console: Console, query: DemoQuery, title: str) -> None:
-    """Show a question in a box."""
     console.print()
     shown = Text(f" {title} ", style="dim")
     console.print(Panel(Text(query.text, style="bold"), title=shown, title_align="left", box=box.ROUNDED))

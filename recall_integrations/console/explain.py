@@ -20,14 +20,12 @@ from recall_integrations.console.rendering import (
     cache_words,
     pairs,
     reference_words,
-    show_degraded,
-    show_hits,
+    show_found,
     stage_words,
     whom,
     window_words,
 )
 from recall_integrations.delivery.highlights import marks
-from recall_integrations.delivery.searched import not_searched
 from recall_integrations.facts.slots import Slots
 from recall_integrations.languages import READ, tables
 from recall_integrations.languages.tables import ENGLISH
@@ -124,11 +122,7 @@ def explain(
         return
     show_reading(console, found, plan or found.plan, config)
     _heading(console, f"best {len(found.hits)}" if len(found.hits) > 1 else "hits")
-    if (error := not_searched(found)) is None:
-        show_hits(console, found.hits, found.query.now, details=True)
-    else:
-        console.print(Text(plain(str(error)), style="yellow"))
-    show_degraded(console, found)
+    show_found(console, found, details=True)
 
 
 def show_reading(
@@ -165,7 +159,6 @@ def show_reading(
 
 
 def _language(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
-    """Yield the language of a query that is not English, and the parts that could not be read."""
     if parsed.language == ENGLISH:
         return
     known = parsed.language in READ
@@ -254,7 +247,6 @@ def _read(parsed: ParsedQuery) -> Iterator[tuple[str, str]]:
 
 
 def _show_features(console: Console, parsed: ParsedQuery, config: RecallConfig) -> None:
-    """Print the four features, the specificity that they add up to, and the two thresholds."""
     grid = Table.grid(padding=(0, 2))
     grid.add_column(style="dim", no_wrap=True)
     for _ in range(4):
@@ -321,7 +313,6 @@ def _show_decision(
 
 
 def _reasons(plan: RetrievalPlan) -> tuple[str, list[str]]:
-    """Return why the plan was chosen, and what changed its arms."""
     said = plan.reason.removeprefix(f"{plan.name}: ")
     because = next((c.because for c in plan.checks if c.rule == plan.name), "")
     if not because or not said.startswith(because):  # a plan that was made elsewhere
@@ -377,7 +368,6 @@ def _brought(arm: str, result: RecallResult | None) -> str:
 
 
 def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Table:
-    """Return a table of the slot that is asked for, the way, and the effect on the order."""
     grid = pairs()
     called = plain(Slots.of(config.facts.slots).called(decision.slot)) if decision.slot else "none that has a name"
     of = f"  of {whom(decision.subject)}, confidence {decision.confidence:.2f}"
@@ -394,7 +384,6 @@ def _facts(decision: Decision, hits: Sequence[Hit], config: RecallConfig) -> Tab
 
 
 def _stretch(hit: Hit) -> str:
-    """Return the time in which a hit held, as far as that is known."""
     began, ended = hit.valid_from, hit.valid_to
     if began is None:
         return ""

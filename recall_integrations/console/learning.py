@@ -71,7 +71,6 @@ def _show_one(console: Console, status: Status, config: RecallConfig, zone: Zone
 
 
 def _standing(state: State, config: RecallConfig, zone: ZoneInfo) -> list[tuple[str, str]]:
-    """Return rows that describe the serving version and the version on trial."""
     since = f" since {_day(state.since, zone)}" if state.since else ""
     serving = "rules and shipped weights" if state.serving == RULES else state.serving
     rows = [("serves", serving if state.candidate else serving + since)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import importlib
+import pkgutil
 import re
 import signal
 import sys
@@ -181,19 +181,6 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         raise
 
 
-def rebuild(opening: Opening, progress: Callable[[str, int, int | None], None]) -> str:
-    """Make the indexes of a store anew; returns the fingerprint of the embedding that its vectors are of."""
-    check_store(opening.place)
-    with ExitStack() as stack:
-        try:
-            store = stack.enter_context(opening.made())
-        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
-            store = stack.enter_context(opening.made(reindex=True))
-        else:
-            store.reindex(progress=progress)
-        return store.embedding.fingerprint
-
-
 _NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 
 
@@ -206,19 +193,15 @@ def given(text: str | None, option: str = "") -> Any:
         raise InvalidArgument(f"{option} must be MODULE:NAME, such as my_app.models:llm, not {text!r}.")
     if text is None or not _NAMED.fullmatch(text):
         return text
-    module, _, name = text.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.insert(0, here)
     try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
+        return pkgutil.resolve_name(text)
     except (ImportError, AttributeError) as e:
         raise InvalidArgument(
             f"{text!r} cannot be imported: {e}. Write module:name of something that Python finds from here."
         ) from e
-    return found
 
 
 @contextmanager

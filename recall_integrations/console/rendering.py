@@ -86,17 +86,27 @@ SMALL = 0.0005  # what a source added or took below this is not shown
 
 def show_result(console: Console, result: RecallResult, scope: Scope, *, ids: bool = True) -> None:
     """Print the plan and the hits."""
-    show_plan(console, result)
+    _show_plan(console, result)
     console.print()
+    show_found(console, result, scope, ids=ids)
+
+
+def show_found(
+    console: Console, result: RecallResult, scope: Scope | None = None, *, ids: bool = True, details: bool = False
+) -> None:
+    """Print the hits, what explains the answer, and what was left out or failed."""
     if (error := not_searched(result)) is None:
-        show_hits(console, result.hits, result.query.now, scope, ids=ids)
+        show_hits(console, result.hits, result.query.now, scope, ids=ids, details=details)
     else:
         console.print(Text(plain(str(error)), style="yellow"))
-    show_degraded(console, result)
+    for note in result.notes:
+        console.print(Text(plain(note.detail or note.reason), style="yellow"))
+    for step in result.degraded:
+        words = f"left out: {step.stage} ({step.reason})" + (f": {step.detail}" if step.detail else "")
+        console.print(Text(plain(words), style="yellow"))
 
 
-def show_plan(console: Console, result: RecallResult) -> None:
-    """Print what was understood, which plan was chosen, why, and how long it took."""
+def _show_plan(console: Console, result: RecallResult) -> None:
     grid, plan = pairs((name, plain(value)) for name, value in understood(result.query)), result.plan
     because = plain(plan.reason.removeprefix(f"{plan.name}: "))
     grid.add_row("plan", Text.assemble((plan.name, "bold cyan"), "  because ", because))
@@ -185,15 +195,6 @@ def show_hits(
         console.print(table)
     else:
         console.print(Text("Nothing found" + ("." if scope is None else f" in the scope {plain(scope_text(scope))}.")))
-
-
-def show_degraded(console: Console, result: RecallResult) -> None:
-    """Print what explains the answer, and what was left out or failed."""
-    for note in result.notes:
-        console.print(Text(plain(note.detail or note.reason), style="yellow"))
-    for step in result.degraded:
-        words = f"left out: {step.stage} ({step.reason})" + (f": {step.detail}" if step.detail else "")
-        console.print(Text(plain(words), style="yellow"))
 
 
 def _contributions(hit: Hit) -> str:

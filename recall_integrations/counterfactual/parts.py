@@ -106,7 +106,6 @@ def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: 
 
 
 def _asked(result: RecallResult) -> Iterator[str]:
-    """Yield the arms of the plan that were asked, in its order."""
     failed = {problem.stage for problem in result.degraded}
     for arm in result.plan.arms:
         if f"arm.{arm.name}" in result.timings_ms or arm.name in failed:

@@ -6,18 +6,19 @@ import math
 import time
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import asdict, replace
+from functools import partial
 from typing import Any
 
 from recall_integrations.config import ARMS, CacheConfig, RecallConfig
 from recall_integrations.counterfactual.parts import ARM, FEATURE, RULE, Part, acting, members, names, part_of
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.judging.replay import FunctionStage
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed, record
 from recall_integrations.types import RecallResult, ScopeLike
@@ -45,69 +46,34 @@ class Without:
         return Ranking(scores=scores, added={k: v for k, v in whole.added.items() if k not in self._gone})
 
 
-class Unread(Stage):
-    """Forgets, after `parse`, properties read from the query."""
-
-    name, after, essential, may_hang = "without.read", "parse", True, False
-
-    def __init__(self, rules: Collection[str]) -> None:
-        self._rules = frozenset(rules)
-
-    def applies(self, state: RecallState) -> bool:
-        return state.parsed is not None
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        parsed = state.query
-        if "names" in self._rules:
-            parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
-        if "session" in self._rules:
-            parsed = replace(parsed, session=None)
-        if "negation" in self._rules:
-            parsed = replace(parsed, negations=())
-        if "types" in self._rules:
-            parsed = replace(parsed, type_hints=(), type_cues=(), type_filters=())
-        return changed(state, parsed=parsed, unread=self._rules)
+def unread(state: RecallState, rules: Collection[str]) -> RecallState:
+    """Forget, after `parse`, properties read from the query."""
+    parsed = state.query
+    if "names" in rules:
+        parsed = replace(parsed, entity_refs=tuple(r for r in parsed.entity_refs if r.stage == IMPLICIT))
+    if "session" in rules:
+        parsed = replace(parsed, session=None)
+    if "negation" in rules:
+        parsed = replace(parsed, negations=())
+    if "types" in rules:
+        parsed = replace(parsed, type_hints=(), type_cues=(), type_filters=())
+    return changed(state, parsed=parsed, unread=frozenset(rules))
 
 
-class Unplanned(Stage):
-    """Takes arms and rules out of the plan, after `plan`."""
-
-    name, after, essential, may_hang = "without.plan", "plan", True, False
-
-    def __init__(self, arms: Collection[str], rules: Collection[str]) -> None:
-        self._arms, self._rules = frozenset(arms), frozenset(rules)
-
-    def applies(self, state: RecallState) -> bool:
-        return state.planned is not None
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        plan, rules = state.plan, self._rules
-        plan = replace(
-            plan,
-            arms=tuple(arm for arm in plan.arms if arm.name not in self._arms),
-            exact_match=plan.exact_match and "identifiers" not in rules,
-            time_bias=plan.time_bias and "newer" not in rules,
-            prefers=() if "router" in rules else plan.prefers,
-            rewrite=plan.rewrite and "rewrite" not in rules,
-            rerank=plan.rerank and "rerank" not in rules,
-            diversity=plan.diversity and "diversity" not in rules,
-        )
-        return changed(state, planned=plan)
-
-
-class Places(Stage):
-    """Notes the place of each candidate, after `arrange`: of one recall, whose last stage but one it is."""
-
-    name, after, may_hang = "without.places", "arrange", False
-
-    def __init__(self) -> None:
-        self.of: dict[str, int] = {}
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        ids = state.scope.ids
-        rows = state.candidates.rows[:PLACES_MAX].tolist()
-        self.of = {ids[row]: place for place, row in enumerate(rows, start=1)}
-        return state
+def unplanned(state: RecallState, arms: Collection[str], rules: Collection[str]) -> RecallState:
+    """Take arms and rules out of the plan, after `plan`."""
+    plan = state.plan
+    plan = replace(
+        plan,
+        arms=tuple(arm for arm in plan.arms if arm.name not in arms),
+        exact_match=plan.exact_match and "identifiers" not in rules,
+        time_bias=plan.time_bias and "newer" not in rules,
+        prefers=() if "router" in rules else plan.prefers,
+        rewrite=plan.rewrite and "rewrite" not in rules,
+        rerank=plan.rerank and "rerank" not in rules,
+        diversity=plan.diversity and "diversity" not in rules,
+    )
+    return changed(state, planned=plan)
 
 
 def settings(config: RecallConfig, arms: Collection[str], rules: Collection[str]) -> RecallConfig:
@@ -131,11 +97,12 @@ class Move:
     """The place of a memory with all parts, and without those left out."""
 
     id: str
+    text: str  # its beginning
     before: int | None
     after: int | None
     hit_before: bool  # whether it is one of the hits
     hit_after: bool
-    score_before: float | None  # score of the hit; `None` where it is none
+    score_before: float | None  # score of the hit, rounded; `None` where it is none
     score_after: float | None
 
     @property
@@ -225,8 +192,6 @@ def parts_of(
 
 
 class _Trial:
-    """One query, asked again and again with fewer parts."""
-
     def __init__(
         self, optimizer: QueryOptimizer, query: str, asked: dict[str, Any], remaining_ms: Callable[[], float]
     ) -> None:
@@ -250,11 +215,22 @@ class _Trial:
         """Recall without some parts; return the result, and the places of its candidates."""
         arms, rules = names(parts, ARM), names(parts, RULE)
         gone = [name for part in parts if part.kind == FEATURE for name in members(part.name, self._features)]
-        places, own = Places(), self._optimizer.ranker is not None
+        places: dict[str, int] = {}
+
+        def note(state: RecallState) -> RecallState:
+            rows = state.candidates.rows[:PLACES_MAX].tolist()
+            places.update((state.scope.ids[row], place) for place, row in enumerate(rows, start=1))
+            return state
+
+        own = self._optimizer.ranker is not None
         other = self._optimizer.varied(
             config=settings(self._config, arms, rules),
             ranker=Without(self._ranker, gone, may_hang=own) if gone and self._ranker is not None else None,
-            stages=(Unread(rules), Unplanned(arms, rules), places),
+            stages=(
+                FunctionStage("without.read", "parse", partial(unread, rules=rules), essential=True),
+                FunctionStage("without.plan", "plan", partial(unplanned, arms=arms, rules=rules), essential=True),
+                FunctionStage("without.places", "arrange", note),
+            ),
         )
         asked = dict(self._asked)
         if "filters" in rules:
@@ -268,7 +244,7 @@ class _Trial:
         if "now" not in asked or asked["now"] is None:
             self._asked["now"] = result.query.now  # the same moment for all
         self._took_ms = self._took_ms or result.timings_ms["total"]
-        return result, places.of
+        return result, places
 
     def left_out(self, parts: tuple[Part, ...], whole: RecallResult, places: dict[str, int]) -> LeftOut:
         """Recall without some parts, and compare with the whole; without a result where there is no time for it."""
@@ -278,67 +254,57 @@ class _Trial:
         return LeftOut(parts=parts, result=result, moves=tuple(_moves(whole, result, places, own)))
 
 
+TEXT_CHARS = 240  # of a memory that comes in
+DECIMALS = 6
+
+
 def _moves(whole: RecallResult, less: RecallResult, before: dict[str, int], after: dict[str, int]) -> Iterable[Move]:
-    """Yield the places of each hit of either recall in both."""
-    old = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(whole.hits, start=1)}
-    new = {str(hit.memory.id): (place, hit.score) for place, hit in enumerate(less.hits, start=1)}
+    old = {str(hit.memory.id): (place, hit) for place, hit in enumerate(whole.hits, start=1)}
+    new = {str(hit.memory.id): (place, hit) for place, hit in enumerate(less.hits, start=1)}
     for key in dict.fromkeys((*old, *new)):
-        was, score = old.get(key, (before.get(key), None))
-        place, less_score = new.get(key, (after.get(key), None))
-        hits = {"hit_before": key in old, "hit_after": key in new}
-        yield Move(id=key, before=was, after=place, score_before=score, score_after=less_score, **hits)
+        was, hit = old.get(key, (before.get(key), None))
+        place, other = new.get(key, (after.get(key), None))
+        shown = other or hit
+        text = "" if shown is None else shown.memory.text
+        yield Move(
+            id=key,
+            text=text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rstrip()}…",
+            before=was,
+            after=place,
+            hit_before=hit is not None,
+            hit_after=other is not None,
+            score_before=None if hit is None else round(hit.score, DECIMALS),
+            score_after=None if other is None else round(other.score, DECIMALS),
+        )
 
 
 def _worth(place: int | None) -> float:
     return 0.0 if place is None else 1 / math.log2(1 + place)
 
 
-TEXT_CHARS = 240  # of a memory that comes in
-DECIMALS = 6
-
-
 def counterfactuals_data(found: Counterfactuals) -> dict[str, Any]:
     """Return counterfactuals as `{parts, without}`.
 
     `parts` are `{key, kind, label}`; each of `without` is `{parts, label, reached, effect, summary, degraded, moves}`,
-    and a move `{id, text, before, after, hit_before, hit_after, score_before, score_after}`.
+    and a move is the fields of `Move`.
     """
     return {
         "parts": [part_data(part) for part in found.parts],
-        "without": [_left_out(one, found) for one in found.without],
+        "without": [
+            {
+                "parts": [part.key for part in one.parts],
+                "label": one.label,
+                "reached": one.result is not None,
+                "effect": one.effect,
+                "summary": one.summary,
+                "degraded": [asdict(problem) for problem in (() if one.result is None else one.result.degraded)],
+                "moves": [asdict(move) for move in one.moves],
+            }
+            for one in found.without
+        ],
     }
 
 
 def part_data(part: Part) -> dict[str, str]:
     """Return a part as plain data."""
     return {"key": part.key, "kind": part.kind, "label": part.label}
-
-
-def _left_out(one: LeftOut, found: Counterfactuals) -> dict[str, Any]:
-    less = one.result
-    texts = {hit.memory.id: hit.memory.text for hit in (*found.whole.hits, *(less.hits if less is not None else ()))}
-    return {
-        "parts": [part.key for part in one.parts],
-        "label": one.label,
-        "reached": less is not None,
-        "effect": one.effect,
-        "summary": one.summary,
-        "degraded": [asdict(problem) for problem in (() if less is None else less.degraded)],
-        "moves": [
-            {
-                **asdict(move),
-                "text": _short(texts.get(move.id, "")),
-                "score_before": _rounded(move.score_before),
-                "score_after": _rounded(move.score_after),
-            }
-            for move in one.moves
-        ],
-    }
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= TEXT_CHARS else f"{text[:TEXT_CHARS].rstrip()}…"
-
-
-def _rounded(score: float | None) -> float | None:
-    return None if score is None else round(score, DECIMALS)

@@ -62,7 +62,6 @@ class Answered:
 
     @property
     def ids(self) -> list[str]:
-        """Ids of the hits."""
         return [hit.memory.id or "" for hit in self.hits]
 
 
@@ -223,11 +222,10 @@ class Evaluation:
 
     def as_dict(self) -> dict[str, Any]:
         """Return all values for JSON."""
+        as_they_are = ("k", "questions", "judge", "unwritten", "unlabelled", "degraded", "reranked", "rewritten")
         return {
             "format": 1,
-            "k": self.k,
-            "questions": self.questions,
-            "judge": self.judge,
+            **{name: getattr(self, name) for name in as_they_are},
             "averages": {
                 group: {"questions": self.sizes[group], **{name: asdict(one) for name, one in row.items()}}
                 for group, row in self.averages.items()
@@ -236,11 +234,6 @@ class Evaluation:
             "calibration": {"error": self.calibration_error, "bins": [asdict(one) for one in self.calibration]},
             "missing": {question: list(ids) for question, ids in self.missing.items()},
             "unanswerable": list(self.unanswerable),
-            "unwritten": self.unwritten,
-            "unlabelled": self.unlabelled,
-            "degraded": dict(self.degraded),
-            "reranked": self.reranked,
-            "rewritten": self.rewritten,
             "worst": [asdict(one) for one in self.worst],
             "answers": {a.question.id: _answer(a) for a in self.answers},
         }
@@ -306,7 +299,7 @@ def evaluate(
             settings = uncached(optimizer.config)
             optimizer = stack.enter_context(closing(QueryOptimizer(optimizer, config=settings)))
         found = placed(optimizer.store, read.questions, scope, labelled=judging is None)
-        refuse_none(found)
+        _refuse_none(found)
         made_ready([optimizer], found.questions, k, moment)
         answers = []
         for question in found.questions:
@@ -315,8 +308,8 @@ def evaluate(
         wrong = [(a.figures[f"ndcg@{k}"], a.question.id, a) for a in answers if a.figures[f"ndcg@{k}"] < 1]
         worst_of = sorted(wrong, key=lambda one: one[:2])[:worst]
         described = tuple(_described(optimizer, a, k, moment, texts) for *_, a in worst_of)
-    shown = averaged(answers, names(k) if judging is None else hit_names(k), seed)
-    return _report(answers, described, found, read, shown, LABELS if judging is None else judging.name)
+    shown = names(k) if judging is None else hit_names(k)
+    return _report(answers, described, found, read, averaged(answers, shown, seed), judging)
 
 
 def _report(
@@ -325,10 +318,9 @@ def _report(
     found: Placed,
     read: Read,
     figures: tuple[dict[str, dict[str, Interval]], dict[str, int]],
-    judge: str,
+    judge: Judge | None,
 ) -> Evaluation:
     averages, sizes = figures
-    reasons = Counter(reason for a in answers for reason in set(a.degraded))
     return Evaluation(
         k=answers[0].k,
         questions=len(answers),
@@ -342,15 +334,14 @@ def _report(
         unanswerable=found.unanswerable,
         unwritten=read.unwritten,
         unlabelled=read.unlabelled,
-        degraded=dict(sorted(reasons.items())),
+        degraded=dict(sorted(Counter(reason for a in answers for reason in set(a.degraded)).items())),
         reranked=sum(a.reranked for a in answers),
         rewritten=sum(a.rewritten for a in answers),
-        judge=judge,
+        judge=LABELS if judge is None else judge.name,
     )
 
 
-def refuse_none(found: Placed) -> None:
-    """Raise if no question is left to be asked."""
+def _refuse_none(found: Placed) -> None:
     if not found.questions:
         asked, named = number_of(len(found.unanswerable), "question"), next(iter(found.missing.values()))[0]
         raise InvalidArgument(

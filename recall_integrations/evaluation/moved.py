@@ -70,7 +70,6 @@ def verify(source: Place, target: Place, *, progress: bool | Told = False) -> Ve
 
 
 def _rows(left: Connection, right: Connection, scopes: list[int], tell: Told, differences: list[str]) -> int:
-    """Count the rows of scopes, and add differences between the two ends to `differences`."""
     count = 0
     for done, scope_id in enumerate(scopes):
         tell("Comparing rows", done, len(scopes))

@@ -47,18 +47,23 @@ def jsonl_questions(path: str | Path) -> Iterator[tuple[str, Question]]:
     skipped; texts and ids may be empty where somebody has still to write them.
     """
     file = Path(path)
+    rows = ((number, line) for number, line in enumerate(lines(file), start=1) if line.strip())
+    yield from _read((number, f"{file}, line {number}", line) for number, line in rows)
+
+
+def _read(given: Iterable[tuple[int, str, Any]]) -> Iterator[tuple[str, Question]]:
+    """Yield the place and the question of each item: a line of JSON, its value, or a question."""
     seen: set[str] = set()
-    for number, line in enumerate(lines(file), start=1):
-        if not line.strip():
-            continue
-        where = f"{file}, line {number}"
+    for number, where, row in given:
         try:
-            row = json.loads(line)
+            value = json.loads(row) if isinstance(row, str) else row
         except (json.JSONDecodeError, RecursionError) as e:
             raise InvalidArgument(f"{where} is not JSON: {e}") from e
-        question = question_of(row, str(number), where)
+        question = value if isinstance(value, Question) else question_of(value, str(number), where)
         if question.id in seen:
-            raise InvalidArgument(f"{where}: the question id {question.id!r} comes twice.")
+            raise InvalidArgument(
+                f"{where}: the question id {question.id!r} comes twice. Give each its own, or none at all."
+            )
         seen.add(question.id)
         yield where, question
 
@@ -142,7 +147,12 @@ def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
     """Read questions with their labels; lines without a query or a label are counted and left out."""
     unwritten = unlabelled = 0
     kept: list[Question] = []
-    for question in _given(labels):
+    read = (
+        jsonl_questions(labels)
+        if isinstance(labels, str | Path)
+        else _read((number, f"Question {number}", one) for number, one in enumerate(labels, start=1))
+    )
+    for _, question in read:
         if not question.text:
             unwritten += 1
         elif not question.relevant and labelled:
@@ -156,20 +166,6 @@ def read_labels(labels: Labels, *, labelled: bool = True) -> Read:
             '{"query": "…", "relevant": ["id of a memory"]}, one a line; `recall eval STORE --make FILE` begins one.'
         )
     return Read(questions=tuple(kept), unwritten=unwritten, unlabelled=unlabelled)
-
-
-def _given(labels: Labels) -> Iterable[Question]:
-    if isinstance(labels, str | Path):
-        return [question for _, question in jsonl_questions(labels)]
-    found = []
-    seen: set[str] = set()
-    for number, one in enumerate(labels, start=1):
-        question = one if isinstance(one, Question) else question_of(one, str(number), f"Question {number}")
-        if question.id in seen:
-            raise InvalidArgument(f"The question id {question.id!r} comes twice. Give each its own, or none at all.")
-        seen.add(question.id)
-        found.append(question)
-    return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -54,8 +54,6 @@ def write_template(rows: Iterable[dict[str, Any]], path: Path) -> None:
     try:
         with path.open("x", encoding="utf-8") as file:
             file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    except FileExistsError as e:
-        raise InvalidArgument(f"{path} is there already, and may hold labels. Give another name.") from e
     except OSError as e:
         raise InvalidArgument(f"Cannot write {path}: {e.strerror or e}.") from e
 

@@ -27,10 +27,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Text, select, type_coerce
+from sqlalchemy import Text, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.store.memory_store import MemoryStore
@@ -96,8 +95,7 @@ def memory_of(item: Kept, text: str | None) -> Memory:
     if OWN in item.value:  # a key of the user's with our name: the whole value goes under ours too
         own["value"] = item.value
     try:
-        _check_keys(item.value)
-        return Memory(
+        memory = Memory(
             text or NO_TEXT,
             id=memory_id(item.namespace, item.key),
             channel=NOT_INDEXED if text is None else channel_of(item.namespace),
@@ -105,24 +103,19 @@ def memory_of(item: Kept, text: str | None) -> Memory:
             metadata={**item.value, OWN: own},
             expires_at=item.expires_at,
         )
+        for key in _keys(item.value):
+            if not isinstance(key, str):  # JSON would silently turn a key 1 into "1"
+                raise InvalidMemory(f"A key of its value is {key!r}, which is not text. Use text as keys.")
     except InvalidMemory as e:
         raise InvalidMemory(f"The item {item.key!r} of {item.namespace!r}: {e}") from e
+    return memory
 
 
-def _check_keys(value: Any) -> None:
-    """Refuse keys that are not text: JSON would silently turn a key 1 into "1"."""
-    inner: list[Any] = [value]
-    seen = 0
-    while inner and seen < 1_000_000:  # a loop: `Memory` says so
-        seen += 1
-        part = inner.pop()
-        if isinstance(part, Mapping):
-            wrong = [key for key in part if not isinstance(key, str)]
-            if wrong:
-                raise InvalidMemory(f"A key of its value is {wrong[0]!r}, which is not text. Use text as keys.")
-            inner.extend(part.values())
-        elif isinstance(part, list | tuple):
-            inner.extend(part)
+def _keys(value: Any) -> Iterator[Any]:
+    if isinstance(value, Mapping):
+        yield from value
+    for part in value.values() if isinstance(value, Mapping) else value if isinstance(value, list | tuple) else ():
+        yield from _keys(part)
 
 
 def kept_of(memory: Memory) -> Kept | None:
@@ -292,7 +285,6 @@ class Catalogue:
         self.lock = threading.RLock()
         self.keys: dict[Namespace, dict[str, Entry]] = {}
         self.born: dict[Namespace, int] = {}
-        self.channels: dict[Namespace, str] = {}
         self.last = 0  # the latest time of creation: that of the next item is later, so that it says the order
         self._version: int | None = None
 
@@ -312,7 +304,6 @@ class Catalogue:
         self._version = None
 
     def under(self, prefix: Namespace) -> list[Namespace]:
-        """Return the namespaces that begin with a prefix, in order."""
         return [namespace for namespace in list(self.keys) if namespace[: len(prefix)] == prefix]
 
     def living(self, prefix: Namespace, now: datetime) -> Iterator[tuple[Namespace, str, Entry]]:
@@ -328,22 +319,17 @@ class Catalogue:
         created = to_micros(item.created_at)
         known = self.keys.get(item.namespace, {}).get(item.key)
         if known is not None and known.created != created:
-            self.remove(item.namespace, item.key)
+            del self.keys[item.namespace][item.key]
         expires = None if item.expires_at is None else to_micros(item.expires_at)
         self.keys.setdefault(item.namespace, {})[item.key] = Entry(created, expires, indexed)
         self.born[item.namespace] = item.born
-        self.channels[item.namespace] = channel_of(item.namespace)
         self.last = max(self.last, created)
 
     def remove(self, namespace: Namespace, key: str) -> None:
-        """Note that an item is gone; a namespace stays until `prune`."""
+        """Note that an item is gone, and its namespace with the last one."""
         self.keys.get(namespace, {}).pop(key, None)
-
-    def prune(self, namespaces: set[Namespace]) -> None:
-        """Drop the namespaces that are empty."""
-        for namespace in namespaces:
-            if not self.keys.get(namespace, True):
-                del self.keys[namespace], self.born[namespace], self.channels[namespace]
+        if not self.keys.get(namespace, True):
+            del self.keys[namespace], self.born[namespace]
 
     def _read(self, store: MemoryStore, scope: Scope) -> None:
         """Read the catalogue anew, and replace the keys at once: others may be reading them."""
@@ -352,7 +338,6 @@ class Catalogue:
         for _, _, namespace, key, entry in found:
             keys.setdefault(namespace, {})[key] = entry
         self.born = {namespace: born for born, _, namespace, _, _ in found}
-        self.channels = {namespace: channel_of(namespace) for namespace in keys}
         self.last = max((created for _, created, *_ in found), default=0)
         self.keys = keys
 
@@ -361,58 +346,25 @@ Row = tuple[int, int, Namespace, str, Entry]  # born, created, namespace, key
 
 
 def _items(store: MemoryStore, scope: Scope) -> list[Row]:
-    """List all items. Metadata, which hold the values, are read for one item of each namespace only."""
+    """List all items in the order of their writes; memories that are no items, or damaged, are left out."""
     scope_id = store.scope_id(scope)
     if scope_id is None:
         return []
-    m = schema.memories
-    query = select(m.c.id, m.c.created_at, m.c.expires_at, m.c.channel)
-    query = query.where(m.c.scope_id == scope_id, m.c.channel.is_not(None)).order_by(m.c.num)
+    m = schema.memories.c
+    query = select(m.id, m.created_at, m.expires_at, m.channel, type_coerce(m.metadata, Text))
+    query = query.where(m.scope_id == scope_id, m.channel.is_not(None)).order_by(m.num)
+    found: list[Row] = []
     with store.reading(), store.engine.connect() as connection:
-        rows = connection.execute(query).all()
-        hashed = [row[0] for row in rows if not row[0].startswith("[")]
-        places = {memory_id: place for memory_id, _, place in _told(connection, scope_id, hashed)}
-        channels: dict[Namespace, str] = {}
-        first: dict[Namespace, str] = {}
-        found: list[tuple[int, Namespace, str, Entry]] = []
-        for memory_id, created, expires, channel in rows:
+        for known_as, created, expires, channel, metadata in connection.execute(query):
             if type(created) is not int or type(expires) not in (int, type(None)):
                 continue  # damaged, which reading it names
-            place = places.get(memory_id) or _place_in(memory_id)
-            if place is None:
-                continue
-            namespace, key = place
-            known = channels.get(namespace)
-            if known is None:
-                known = channels[namespace] = channel_of(namespace)
-            if channel not in (known, NOT_INDEXED):
-                continue  # a memory of somebody else's whose id looks like ours
-            first.setdefault(namespace, memory_id)
-            found.append((created, namespace, key, Entry(created, expires, channel != NOT_INDEXED)))
-        told = {namespace: born for _, born, (namespace, _) in _told(connection, scope_id, list(first.values()))}
-    return [(told[ns], created, ns, key, entry) for created, ns, key, entry in found if ns in told]
-
-
-def _place_in(memory_id: str) -> tuple[Namespace, str] | None:
-    """Return namespace and key from an id; `None` where it is no id of an item."""
-    try:
-        *labels, key = json.loads(memory_id)
-    except (ValueError, TypeError):
-        return None
-    return (tuple(labels), key) if isinstance(key, str) and all(isinstance(label, str) for label in labels) else None
-
-
-def _told(
-    connection: Connection, scope_id: int, ids: Sequence[str]
-) -> Iterator[tuple[str, int, tuple[Namespace, str]]]:
-    """Yield id, birth of the namespace, and place from metadata; skip memories that are no items, or damaged."""
-    m = schema.memories
-    for part in in_parts(ids):
-        query = select(m.c.id, type_coerce(m.c.metadata, Text)).where(m.c.scope_id == scope_id, m.c.id.in_(part))
-        for memory_id, metadata in connection.execute(query):
             with suppress(KeyError, TypeError, ValueError):
                 own = json.loads(metadata)[OWN]
-                yield memory_id, int(own["born"]), place_of(own)
+                namespace, key = place_of(own)
+                if known_as == memory_id(namespace, key):
+                    entry = Entry(created, expires, channel != NOT_INDEXED)
+                    found.append((int(own["born"]), created, namespace, key, entry))
+    return found
 
 
 _CATALOGUES: weakref.WeakKeyDictionary[MemoryStore, dict[Scope, Catalogue]] = weakref.WeakKeyDictionary()

@@ -5,7 +5,7 @@ With a record manager, `index` passes only what is new, and has what changed or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from recall_integrations.adapters.shapes import TEXT, format_of
@@ -59,15 +59,6 @@ class RecallDocuments(VectorStore):
             memories += [] if memory is None else [memory]
         return list(self._optimizer.store.remember_many(memories, scope=self._scope))
 
-    def add_texts(
-        self, texts: Iterable[str], metadatas: list[dict[str, Any]] | None = None, *, ids: Any = None, **_more: Any
-    ) -> list[str]:
-        """Store texts as documents; see `add_documents`."""
-        given = list(texts)
-        about = metadatas or [{} for _ in given]
-        made = [Document(text, metadata=metadata) for text, metadata in zip(given, about, strict=True)]
-        return self.add_documents(made, ids=ids)
-
     def delete(self, ids: list[str] | None = None, **_more: Any) -> bool:
         """Remove documents by their ids; unknown ids are no error.
 
@@ -87,11 +78,8 @@ class RecallDocuments(VectorStore):
 
     def similarity_search(self, query: str, k: int = 4, *, filter: Any = None, **given: Any) -> list[Document]:
         """Return the documents that the optimizer finds; `filter` is `filters` of a recall, `given` the rest of it."""
-        return self.as_optimized_retriever(k=k, filters=filter, **given).invoke(query)
-
-    def as_optimized_retriever(self, **fields: Any) -> OptimizedRecallRetriever:
-        """Return a retriever over the same store and scope."""
-        return OptimizedRecallRetriever(optimizer=self._optimizer, scope=self._scope, **fields)
+        asked = {"k": k, "filters": filter, **given}
+        return OptimizedRecallRetriever(optimizer=self._optimizer, scope=self._scope, **asked).invoke(query)
 
     @classmethod
     def from_texts(

@@ -27,6 +27,7 @@ from recall_integrations.frameworks.items import (
     Kept,
     Namespace,
     catalogue_of,
+    channel_of,
     check_operators,
     described,
     kept_of,
@@ -245,7 +246,6 @@ class RecallStore(BaseStore):
             catalogue.put(item, memory.channel != NOT_INDEXED)
         for place in gone:
             catalogue.remove(*place)
-        catalogue.prune({namespace for namespace, _ in gone})
         writes = sum(-(-len(part) // BATCH) for part in (made, known))  # transactions
         catalogue.settle(memories, self.scope, before, writes)
 
@@ -279,7 +279,6 @@ class RecallStore(BaseStore):
         return made
 
     def _text(self, value: Mapping[str, Any], index: Any) -> str | None:
-        """Return the text of a value that queries search; `None` = no text."""
         if not (index is None or isinstance(index, bool | list | tuple)):
             raise InvalidArgument(f"index is {shown(index)}. Give a list of paths such as ['text'], or False.")
         paths = self._fields if index is None or index is True else tuple(index or ())
@@ -318,7 +317,6 @@ class RecallStore(BaseStore):
         ]
 
     def _listed(self, op: SearchOp) -> list[tuple[Kept, float | None]]:
-        """Return items in the order of the store."""
         living = self._catalogue.living(op.namespace_prefix, self._clock())
         places = ((namespace, key) for namespace, key, _ in living)
         end = None if min(op.limit, op.offset) < 0 else op.offset + op.limit  # negative ones count from the end
@@ -347,7 +345,7 @@ class RecallStore(BaseStore):
         there = sum(len(catalogue.keys.get(namespace, ())) for namespace in namespaces)
         count = self.memories.count(scope=self.scope)
         narrow = there < count and len(namespaces) <= CHANNELS_MAX
-        channels = [catalogue.channels[n] for n in namespaces if n in catalogue.channels] if narrow else []
+        channels = list(map(channel_of, namespaces)) if narrow else []
         filters = Filters(channels=channels, metadata=narrowing(op.filter))
         wanted = there if min(op.limit, op.offset) < 0 else min(op.offset + op.limit, there)
         k = PAGED
@@ -422,7 +420,6 @@ def _prolongable(item: Kept, now: datetime) -> bool:
 
 
 def _at(catalogue: Catalogue, place: Place, now: int | None = None) -> Entry | None:
-    """Return the entry of an item; with a time, only if the item lives then."""
     entry = catalogue.keys.get(place[0], {}).get(place[1])
     over = entry is not None and now is not None and entry.expires is not None and entry.expires <= now
     return None if over else entry

@@ -138,7 +138,6 @@ def check_access(host: str, token: str | None) -> None:
 
 
 def _behind(app: ASGIApp, token: str) -> ASGIApp:
-    """Return the application behind a check of the token."""
     wanted = f"Bearer {token}".encode()
 
     async def checked(scope: Asked, receive: Receive, send: Send) -> None:

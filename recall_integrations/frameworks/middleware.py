@@ -68,7 +68,6 @@ class RecallMiddleware(AgentMiddleware[Any, Any, Any]):
 
 
 def _heard(messages: Sequence[AnyMessage]) -> tuple[str, set[str]]:
-    """Return the last text of the user, and the texts of all messages."""
     texts = [(message.type, str(message.text)) for message in messages]
     return next((text for kind, text in reversed(texts) if kind == "human"), ""), {text for _, text in texts}
 

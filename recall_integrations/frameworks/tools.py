@@ -205,7 +205,6 @@ class AgentMemory:
         return [f"(answer: {result.id})"] if self.judged and result.id else []
 
     def _moment(self, name: str, text: str, *, end: bool = False) -> datetime:
-        """Read a day or a time that a model wrote; without an offset, in the time zone of the settings."""
         moment = iso(text, self._zone)
         if moment is None:
             raise InvalidArgument(f"{name} is {text!r}, which is no date. Write it as 2026-03-12.")

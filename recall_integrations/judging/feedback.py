@@ -28,7 +28,7 @@ logger = logging.getLogger("recall_integrations")
 # How sure each kind of feedback is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer;
 # the user asked again at once.
 SAID, CITED, RATED, AGAIN = 1.0, 0.5, 0.3, 0.2
-WAITING_MAX = 64  # replays that wait; a thread that judges one more makes the next itself
+WAITING_MAX = 64  # replays that wait, each in a thread; who judges one more makes the next itself
 CLOSE_S = 5.0  # seconds that the end of an optimizer waits for them
 Waiting = tuple[RecallRequest, Scope, str, tuple[int, ...]]
 
@@ -44,8 +44,7 @@ class Judging:
     def _begin(self) -> None:
         self._depth = forking.depth()
         self._waiting: deque[Waiting] = deque()
-        self._doing, self._starting = threading.Lock(), threading.Lock()
-        self._running = False
+        self._doing = threading.Lock()
 
     def feedback(
         self,
@@ -60,7 +59,7 @@ class Judging:
         **ids: Iterable[str],
     ) -> Feedback:
         """Keep feedback as `QueryOptimizer.feedback` does; `ids` are `helpful`, `wrong` and `cited`."""
-        given = {name: _ids(of_name, name) for name, of_name in ids.items()}
+        given = {name: ids_of(of_name, name) for name, of_name in ids.items()}
         named = len(dict.fromkeys(one for ids in given.values() for one in ids))
         if named > GAINS_MAX:
             raise InvalidArgument(
@@ -187,25 +186,10 @@ class Judging:
         if len(self._waiting) > WAITING_MAX:
             self._next()
             return
-        with self._starting:
-            if self._running:
-                return
-            self._running = True
         try:
-            threading.Thread(target=self._run, name="recall-replaying", daemon=True).start()
+            threading.Thread(target=self._next, name="recall-replaying", daemon=True).start()
         except RuntimeError:  # no thread can be started
-            self._running = False
             self._next()
-
-    def _run(self) -> None:
-        while True:
-            while self._waiting:
-                self._next()
-                time.sleep(0)  # recalls come first
-            with self._starting:
-                if not self._waiting:
-                    self._running = False
-                    return
 
     def _next(self) -> None:
         with self._doing:
@@ -223,7 +207,8 @@ class Judging:
                 logger.warning("A judged recall could not be replayed: %s", told(e))
 
 
-def _ids(given: Iterable[str], name: str) -> tuple[str, ...]:
+def ids_of(given: Iterable[str], name: str) -> tuple[str, ...]:
+    """Check ids of memories, and return each once."""
     if isinstance(given, str):
         raise InvalidArgument(f"{name} must be a list of ids, not {given!r}: {name}=[{given!r}].")
     try:

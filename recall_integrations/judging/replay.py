@@ -7,7 +7,7 @@ the numbers of the memories that they find, and the features of the best candida
 from __future__ import annotations
 
 import threading
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -35,68 +35,21 @@ TIME_BUDGET_MS = 5_000.0
 PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
 
 
-class _Serve(Stage):
-    """Lets a learned version or a plan answer."""
+class FunctionStage(Stage):
+    """A stage of one function of the state, which only computes."""
 
-    name, after, essential, may_hang = "replay.serve", "parse", True, False
+    may_hang = False
 
-    def __init__(self) -> None:
-        self.served, self.plan = BY_RULES, ""
+    def __init__(
+        self, name: str, after: str, function: Callable[[RecallState], RecallState], *, essential: bool = False
+    ) -> None:
+        self.name, self.after, self.essential, self._function = name, after, essential, function
 
-    def applies(self, _state: RecallState) -> bool:
-        return True
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        served = self.served
-        if self.plan:
-            served = Served(version=Version(id="v0", plans={signature_of(state.query): self.plan}))
-        return changed(state, served=served)
-
-
-class _Drop(Stage):
-    """Leaves arms out of the plan."""
-
-    name, after, essential, may_hang = "replay.drop", "plan", True, False
-
-    def __init__(self) -> None:
-        self.arms: Collection[str] = ()
+    def applies(self, state: RecallState) -> bool:
+        return self.essential or super().applies(state)
 
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        if not self.arms:
-            return state
-        arms = tuple(arm for arm in state.plan.arms if arm.name not in self.arms)
-        return changed(state, planned=changed(state.plan, arms=arms))
-
-
-class _Sums(Stage):
-    """Notes the sum of each candidate."""
-
-    name, after, may_hang = "replay.sums", "rank", False
-
-    def __init__(self) -> None:
-        self.rows: NDArray[np.int64] = np.empty(0, np.int64)
-        self.sums: NDArray[np.float32] = np.empty(0, np.float32)
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        fused = state.candidates
-        self.rows = fused.rows
-        self.sums = np.zeros(len(fused.rows), dtype=np.float32)
-        for added in fused.added.values():
-            self.sums = self.sums + added
-        return state
-
-
-class _Order(Stage):
-    """Notes the memories that come first."""
-
-    name, after, may_hang = "replay.order", "arrange", False
-
-    def __init__(self) -> None:
-        self.first: Order | None = None
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        self.first = tuple(state.scope.nums[state.candidates.rows[:ORDER_MAX]].tolist())
-        return state
+        return self._function(state)
 
 
 class _Watching(FixedWeights):
@@ -117,13 +70,42 @@ class _Pair:
     """The optimizers that make replays of one configuration: one that notes features, and one without."""
 
     def __init__(self, optimizer: Recalling, config: RecallConfig, *, watching: bool) -> None:
-        self.serve, self.drop, self.sums, self.order = _Serve(), _Drop(), _Sums(), _Order()
-        stages = (self.serve, self.drop, self.sums, self.order)
+        self._served, self._plan, self._gone = BY_RULES, "", frozenset[str]()
+        self._first: Order | None = None
+        self.rows: NDArray[np.int64] = np.empty(0, np.int64)
+        self.sums: NDArray[np.float32] = np.empty(0, np.float32)  # of each candidate
+        stages = (
+            FunctionStage("replay.serve", "parse", self._serve, essential=True),
+            FunctionStage("replay.drop", "plan", self._drop, essential=True),
+            FunctionStage("replay.sums", "rank", self._note_sums),
+            FunctionStage("replay.order", "arrange", self._note_order),
+        )
         self.ranker = _Watching() if watching else None
         self.plain = optimizer.varied(config=config, stages=stages, outside=False)
         self.watched = self.plain
         if watching:
             self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
+
+    def _serve(self, state: RecallState) -> RecallState:
+        served = self._served
+        if self._plan:
+            served = Served(version=Version(id="v0", plans={signature_of(state.query): self._plan}))
+        return changed(state, served=served)
+
+    def _drop(self, state: RecallState) -> RecallState:
+        arms = tuple(arm for arm in state.plan.arms if arm.name not in self._gone)
+        return changed(state, planned=changed(state.plan, arms=arms)) if self._gone else state
+
+    def _note_sums(self, state: RecallState) -> RecallState:
+        fused = state.candidates
+        self.rows, self.sums = fused.rows, np.zeros(len(fused.rows), dtype=np.float32)
+        for added in fused.added.values():
+            self.sums = self.sums + added
+        return state
+
+    def _note_order(self, state: RecallState) -> RecallState:
+        self._first = tuple(state.scope.nums[state.candidates.rows[:ORDER_MAX]].tolist())
+        return state
 
     def recalled(
         self,
@@ -136,8 +118,8 @@ class _Pair:
         served: Served = BY_RULES,
     ) -> tuple[RecallResult, Order | None]:
         """Recall by a plan, without arms, or by a version; return the result and the first memories."""
-        self.serve.served, self.serve.plan, self.drop.arms, self.order.first = served, plan, gone, None
-        return optimizer.recall(text, **asked), self.order.first
+        self._served, self._plan, self._gone, self._first = served, plan, frozenset(gone), None
+        return optimizer.recall(text, **asked), self._first
 
     def close(self) -> None:
         self.plain.close()
@@ -205,16 +187,16 @@ class Replays:
             if arm.weight != 1 and own:
                 x[:, own] *= np.float32(arm.weight)
         place = {int(row): i for i, row in enumerate(seen.rows)}
-        nums = view.nums[pair.sums.rows].tolist()
+        nums = view.nums[pair.rows].tolist()
         kept = [
             i
-            for i, (row, num) in enumerate(zip(pair.sums.rows.tolist(), nums, strict=True))
+            for i, (row, num) in enumerate(zip(pair.rows.tolist(), nums, strict=True))
             if row in place and (i < CANDIDATES_MAX or num in judged)
         ]
-        rows = pair.sums.rows[kept].tolist()
+        rows = pair.rows[kept].tolist()
         return {
             "nums": tuple(nums[i] for i in kept),
-            "offset": pair.sums.sums[kept].astype(np.float32),
+            "offset": pair.sums[kept].astype(np.float32),
             "names": names,
             "x": x[[place[row] for row in rows]].astype(np.float32),
         }

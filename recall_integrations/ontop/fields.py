@@ -119,7 +119,6 @@ def _flat(key: str) -> str:
 
 
 def _named(name: str, keys: Sequence[str]) -> list[str]:
-    """Return the keys that may hold a field, the likeliest first."""
     known = [_flat(key) for key in NAMES[name]]
     return sorted((key for key in keys if _flat(key) in known), key=lambda key: known.index(_flat(key)))
 
@@ -129,7 +128,6 @@ def _documented(rows: Sequence[Row]) -> bool:
 
 
 def _fits(name: str, key: str, rows: Sequence[Row], found: Fields, zone: tzinfo) -> bool:
-    """Say whether the values of a key fit a field."""
     having = [row for row in rows if row.metadata.get(key) not in (None, "")]
     read = [READS[name](row.metadata[key], zone) for row in having]
     values = [value for value in read if value is not None]

@@ -75,7 +75,6 @@ class OnTopOptimizer(QueryOptimizer):
         return None if left is None or not self._following.learn(left / 1e3) else self._left(began, given)
 
     def _left(self, began: float, given: Mapping[str, Any]) -> float | None:
-        """Return the milliseconds that are left of a recall; `None` where they are too few to ask again."""
         budget = float(given.get("time_budget_ms") or self.config.limits.time_budget_ms)
         left = budget - (time.monotonic() - began) * 1e3
         return left if left > LEAST * budget else None

@@ -100,7 +100,7 @@ class Gate:
             raise Refused(403, "CROSS_ORIGIN", "Pages of other sites may not ask this server.")
         if b"content-length" in headers and b"transfer-encoding" in headers:
             said = "A request says its length, or that it comes in parts: not both, since readers differ where it ends."
-            raise Refused(400, "INVALID_ARGUMENT", said, headers={"Connection": "close"})
+            raise _closing(400, "INVALID_ARGUMENT", said)
         address = (scope.get("client") or ("",))[0]
         caller = await self._caller(headers, str(address))
         await self._count(caller.name if caller is not None else str(address))
@@ -142,22 +142,18 @@ class Gate:
     async def _body(self, headers: Mapping[bytes, bytes], receive: Receive, *, known: bool) -> bytes | None:
         """Return the body if it is not too large, and refuse it as soon as it is. `None`: the client has gone."""
         limits = self._served.limits
-        said = headers.get(b"content-length", b"0")
-        if said.isdigit() and int(said) > limits.body_max:
+        length = headers.get(b"content-length", b"0")
+        if length.isdigit() and int(length) > limits.body_max:
             raise _too_large(limits.body_max)
-        if said == b"0" and b"transfer-encoding" not in headers:
+        if length == b"0" and b"transfer-encoding" not in headers:
             return b""
         if not known:
-            raise Refused(401, "UNAUTHORIZED", SEND_TOKEN, headers=HEADER | {"Connection": "close"})
+            raise _closing(401, "UNAUTHORIZED", SEND_TOKEN, **HEADER)
         try:
             return await asyncio.wait_for(_read(receive, limits.body_max), limits.body_s)
         except asyncio.TimeoutError:
-            raise Refused(
-                408,
-                "TOO_SLOW",
-                f"The request did not arrive within {limits.body_s:g} seconds. Send it again, or less at once.",
-                headers={"Connection": "close"},
-            ) from None
+            said = f"The request did not arrive within {limits.body_s:g} seconds. Send it again, or less at once."
+            raise _closing(408, "TOO_SLOW", said) from None
 
 
 async def _read(receive: Receive, most: int) -> bytes | None:
@@ -176,10 +172,12 @@ async def _read(receive: Receive, most: int) -> bytes | None:
 
 
 def _too_large(most: int) -> Refused:
-    # Closed, since what is left of the body is not read.
-    return Refused(
-        413, "BODY_TOO_LARGE", f"A request may have {most:,} bytes. Send less at once.", headers={"Connection": "close"}
-    )
+    return _closing(413, "BODY_TOO_LARGE", f"A request may have {most:,} bytes. Send less at once.")
+
+
+def _closing(status: int, code: str, message: str, **headers: str) -> Refused:
+    """Return an error that ends the connection, since what is left of the body is not read."""
+    return Refused(status, code, message, headers={**headers, "Connection": "close"})
 
 
 def _replayed(body: bytes | None, receive: Receive) -> Receive:
@@ -268,15 +266,14 @@ def create_app(served: Served) -> FastAPI:
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
 
-        from recall_integrations.serving.routes import experience, feedback, health, looking, memories, recalls
+        from recall_integrations.serving.routes import experience, health, looking, memories, recalls
 
     app = FastAPI(
         title="recall", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", redirect_slashes=False,
     )  # fmt: skip
-    for routes in (recalls, memories, experience, feedback, health, looking):
+    for routes in (recalls, memories, experience, health, looking):
         app.include_router(routes.router(served))
-    app.add_exception_handler(RecallError, _told)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
     app.add_middleware(Gate, served=served)
@@ -310,11 +307,6 @@ def _response(error: RecallError) -> Response:
 
     body, headers = packed(problem_of(error)), headers_of(error)
     return Response(body, status_code=status_of(error), headers=headers, media_type=MEDIA_TYPE)
-
-
-async def _told(_request: Request, error: Exception) -> Response:
-    assert isinstance(error, RecallError)
-    return _response(error)
 
 
 async def _invalid(_request: Request, error: Exception) -> Response:

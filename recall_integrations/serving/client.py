@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import uuid
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from urllib.parse import quote
@@ -26,12 +26,11 @@ from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.serving.remote import RemoteOptimizer, filters_data, time_data, understood
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
 from recall_integrations.store.clock import utc_now
-from recall_integrations.store.given import Chat, check_many, checked, checked_wish
+from recall_integrations.store.given import Chat, check_many, checked, checked_wish, in_batches
 from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory
 from recall_integrations.types.facts import Fact
 
 AT_ONCE = 500  # memories in one request
-BYTES_AT_ONCE = 2_000_000  # of their texts, about
 
 
 class RecallClient(OptimizedRecallRetriever):
@@ -128,7 +127,7 @@ class RecallClient(OptimizedRecallRetriever):
         source: Iterable[Memory] = checked(memories, None, chat, utc_now)
         ids: list[str] = []
         with counted("Remembering", total, progress) as advance:
-            for part in _parts(source if total is None else list(source)):
+            for part in in_batches(source if total is None else list(source), AT_ONCE):
                 rows = [row_of(memory) for memory in part]
                 for row in rows if on_duplicate == "keep" else ():
                     row.setdefault("id", str(uuid.uuid4()))
@@ -239,20 +238,6 @@ class RecallClient(OptimizedRecallRetriever):
         """Return the scope of a call, by default this client's, as keys of a request; empty = the token's scope."""
         given = self.scope if scope is None else scope
         return {} if given is None else {"scope": scope_text(checked_scope(given))}
-
-
-def _parts(memories: Iterable[Memory]) -> Iterator[list[Memory]]:
-    """Split memories into parts that each fit into a request."""
-    part: list[Memory] = []
-    size = 0
-    for memory in memories:
-        part.append(memory)
-        size += len(memory.text)
-        if len(part) == AT_ONCE or size >= BYTES_AT_ONCE:
-            yield part
-            part, size = [], 0
-    if part:
-        yield part
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:

@@ -60,7 +60,6 @@ def names(store: MemoryStore, scope: Scope, door: Door, *, limit: int = 40, arou
 
 
 def _most(connection: Connection, scope_id: int, limit: int) -> dict[int, int]:
-    """Count the memories of each of the `limit` names that most memories mention."""
     count = func.count().label("count")
     query = select(_m.ent, count).where(_m.scope_id == scope_id).group_by(_m.ent).order_by(count.desc(), _m.ent)
     return {int(ent): int(n) for ent, n in connection.execute(query.limit(limit))}
@@ -106,7 +105,6 @@ def _stated(connection: Connection, scope_id: int, ents: Sequence[int]) -> dict[
 
 
 def _together(connection: Connection, scope_id: int, ents: Sequence[int]) -> Counter[tuple[int, int]]:
-    """Count the newest memories that mention both names of a pair."""
     last = connection.execute(select(func.max(_m.num)).where(_m.scope_id == scope_id)).scalar() or 0
     newest = _m.num > last - MEMORIES_READ
     query = select(_m.num, _m.ent).where(_m.scope_id == scope_id, newest, _m.ent.in_(ents)).order_by(_m.num, _m.ent)
@@ -195,7 +193,6 @@ def _written(micros: int) -> str:
 
 
 def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str, Any]]:
-    """Count memories by type in equal parts of the time."""
     edges = np.linspace(low, high, BUCKETS + 1)
     place = np.clip(((view.at[rows] - low) * BUCKETS) // (high - low), 0, BUCKETS - 1)
     counts = {
@@ -212,7 +209,6 @@ def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str,
 
 
 def _actors(view: ScopeView) -> list[str]:
-    """Return the actors of most memories, most first."""
     text = view.text
     if text is None:
         return []

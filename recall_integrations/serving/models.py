@@ -204,7 +204,6 @@ class Budget:
 
     @property
     def took_ms(self) -> float:
-        """Milliseconds since the request came."""
         return (time.monotonic() - self._began) * 1e3
 
     @property

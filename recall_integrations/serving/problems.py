@@ -62,8 +62,8 @@ def status_of(error: RecallError) -> int:
     return next((status for kind, status in _STATUS if isinstance(error, kind)), 500)
 
 
-def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details` and `stats`."""
+def problem_of(error: RecallError) -> dict[str, Any]:
+    """Return an error as a problem (RFC 9457) with our `code`, `message`, `options`, `details`, `stats`, `result`."""
     status = status_of(error)
     options = list(error.options) or (list(OPTIONS) if status in (503, 504) else [])
     return {
@@ -76,7 +76,7 @@ def problem_of(error: RecallError, more: Mapping[str, Any] | None = None) -> dic
         "details": dict(error.details),
         "stats": dict(error.stats),
         **(error.more if isinstance(error, Refused) else {}),
-        **(more or {}),
+        **({} if error.result is None else {"result": error.result}),
     }
 
 

@@ -25,6 +25,7 @@ from recall_integrations.errors import (
     ServerError,
     ServerUnavailable,
 )
+from recall_integrations.judging.feedback import ids_of
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.recall.checking import checked_window
 from recall_integrations.serving.wire import Asked, Wire
@@ -211,7 +212,8 @@ class RemoteOptimizer(QueryOptimizer):
         privacy: str = "allow",
     ) -> Feedback:
         """See `QueryOptimizer.feedback`; the server decides how much of a query's text it keeps."""
-        given = {"helpful": named(helpful, "helpful"), "wrong": named(wrong, "wrong"), "cited": named(cited, "cited")}
+        said = {"helpful": helpful, "wrong": wrong, "cited": cited}
+        given = {name: ids_of(ids, name) for name, ids in said.items()}
         body: dict[str, Any] = {name: ids for name, ids in given.items() if ids}
         body |= {"result_id": result.id if isinstance(result, RecallResult) else result}
         asked = {"rating": rating, "asked_again": asked_again or None, "query": query}
@@ -227,10 +229,7 @@ class RemoteOptimizer(QueryOptimizer):
                 for where, of_ids in reply["kept"].items()
             }
             ignored = tuple(map(str, reply["ignored"]))
-            kinds = (
-                *(name for name in given if given[name]),
-                *(name for name in ("rating", "asked_again") if name in body),
-            )
+            kinds = tuple(name for name in (*given, "rating", "asked_again") if name in body)
             return Feedback(
                 result_id=str(reply["result_id"]), gains=gains, ignored=ignored, anew=bool(reply["anew"]), kinds=kinds
             )
@@ -299,13 +298,6 @@ def body_of(query: str, **given: Any) -> dict[str, Any]:
 def filters_data(given: Any) -> dict[str, Any] | None:
     """Return filters as the server reads them; `None` = they hold no condition."""
     return packed_record(as_filters(given)) or None
-
-
-def named(given: Iterable[str], name: str) -> list[str]:
-    """Return ids as a list."""
-    if isinstance(given, str) or not isinstance(given, Iterable):
-        raise InvalidArgument(f"{name} must be a list of ids, not {given!r:.40}.")
-    return list(given)
 
 
 def time_data(given: Any, name: str) -> str:

@@ -244,7 +244,6 @@ class Learning:
 
     @property
     def runs(self) -> bool:
-        """True while the thread runs."""
         return self._thread is not None and self._thread.is_alive()
 
     def start(self) -> None:

@@ -40,24 +40,18 @@ def check_installed() -> None:
         import uvicorn  # noqa: F401
 
 
-def metrics_of(store: MemoryStore) -> Metrics | None:
-    """Return the observer that counts for `/metrics`; `None` where the extra `metrics` is not installed."""
+def observers_of(store: MemoryStore) -> tuple[Metrics | None, Tracing | None]:
+    """Return what counts for `/metrics`, and what makes spans; each `None` where its extra is not installed."""
     from recall_integrations.observability.metrics import Metrics
+    from recall_integrations.observability.tracing import Tracing
 
+    metrics = tracing = None
     with suppress(MissingExtra):
         metrics = Metrics()
         metrics.watch(store)
-        return metrics
-    return None
-
-
-def tracing_if_there() -> Tracing | None:
-    """Return the observer that makes spans with the provider of the process; `None` without OpenTelemetry."""
-    from recall_integrations.observability.tracing import Tracing
-
     with suppress(MissingExtra):
-        return Tracing()
-    return None
+        tracing = Tracing()
+    return metrics, tracing
 
 
 def check_access(host: str, tokens: Tokens | None) -> None:
@@ -95,14 +89,6 @@ def listening(host: str, port: int) -> socket.socket:
     except OSError as e:
         raise InvalidArgument(f"Cannot listen on {host}, port {port}: {e.strerror or e}. Choose another.") from e
     return found
-
-
-def inherited(number: int) -> socket.socket:
-    """Return the socket that a worker shares with other workers."""
-    try:
-        return socket.socket(fileno=number)
-    except OSError as e:
-        raise InvalidArgument(f"There is no socket {number} to share: {e.strerror or e}.") from e
 
 
 def end_with_parent(parent: int) -> None:
@@ -293,9 +279,10 @@ class Workers:
 
     def _start(self, worker: int) -> subprocess.Popen[bytes]:
         number = self._listener.fileno()
-        name, *others = self._arguments
-        own = [name, "--socket", str(number), "--worker", str(worker), "--parent", str(os.getpid()), *others]
-        return subprocess.Popen([sys.executable, "-c", WORKER, *own], pass_fds=[number], start_new_session=True)
+        own = {"SOCKET": number, "NUMBER": worker, "PARENT": os.getpid()}  # hidden options of `recall serve`
+        environment = {**os.environ, **{f"_RECALL_WORKER_{name}": str(value) for name, value in own.items()}}
+        command = [sys.executable, "-c", WORKER, *self._arguments]
+        return subprocess.Popen(command, pass_fds=[number], start_new_session=True, env=environment)
 
     def end(self, stop_s: float = 2 * STOP_S) -> None:
         running = [process for process in self._processes if process is not None]

@@ -12,7 +12,6 @@ import hmac
 import os
 import secrets
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,6 +34,7 @@ from pydantic import (
 
 from recall_integrations.adapters.scopes import EMPTY, SYNTAX, parse_scope, scope_text
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidScope, NotFound
+from recall_integrations.owner_only import FILE_MODE, opener
 from recall_integrations.privacy.door import MODES, check_mode
 from recall_integrations.serving.problems import Refused
 from recall_integrations.types import Scope, checked_time
@@ -42,7 +42,6 @@ from recall_integrations.types import Scope, checked_time
 FORMAT: Literal[1] = 1
 PREFIX = "recall_"
 RIGHTS = ("read", "write", "admin")
-MODE = 0o600
 LOCK_S = 10.0  # a change waits for another one
 ANY = "*"
 
@@ -107,8 +106,6 @@ class Token(BaseModel):
 
 
 class _File(BaseModel):
-    """What a file of tokens holds."""
-
     format: Literal[1]
     tokens: tuple[Token, ...]
 
@@ -226,7 +223,7 @@ class Tokens:
         """Lock the file, inside of the block: else one process could restore a token that another revokes."""
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            lock = FileLock(f"{self.path}.lock", timeout=LOCK_S, mode=MODE)
+            lock = FileLock(f"{self.path}.lock", timeout=LOCK_S, mode=FILE_MODE)
             lock.acquire()
         except Timeout as e:
             raise ConfigError(f"Somebody else is changing {self.path}. Try again in a moment.") from e
@@ -240,16 +237,16 @@ class Tokens:
     def _write(self, tokens: Iterable[Token]) -> None:
         """Write the file in one step: a server that reads it meanwhile sees the old file or the new one."""
         held = _File(format=FORMAT, tokens=tuple(tokens)).model_dump_json(indent=1)
+        beside = self.path.with_name(f".{self.path.name}.new")
         try:
-            handle, name = tempfile.mkstemp(dir=self.path.parent, prefix=f".{self.path.name}.")
             try:
-                with os.fdopen(handle, "w", encoding="utf-8") as file:  # `mkstemp` makes it readable for nobody else
+                with open(beside, "w", encoding="utf-8", opener=opener) as file:
                     file.write(held)
                     file.flush()
                     os.fsync(file.fileno())
-                Path(name).replace(self.path)
+                beside.replace(self.path)
             finally:
-                Path(name).unlink(missing_ok=True)  # there only where it was not written whole
+                beside.unlink(missing_ok=True)  # there only where it was not written whole
         except OSError as e:
             raise ConfigError(f"Cannot write the tokens to {self.path}: {e.strerror}.") from e
 
@@ -317,6 +314,3 @@ class Caller:
     def must(self, right: str) -> None:
         if right not in self.rights:
             raise Refused(403, "FORBIDDEN", f"This token has no right to {right}. Use one made with --right {right}.")
-
-    def __str__(self) -> str:
-        return self.name if self.scope is None else f"{self.name} ({scope_text(self.scope)})"

@@ -94,7 +94,6 @@ def _error(address: str, asked: Asked, came: Came) -> tuple[RecallError, float |
 
 
 def _told(address: str, came: Answer) -> RecallError:
-    """Return the error that a reply tells of."""
     data = came.data
     if not isinstance(data, dict) or not isinstance(data.get("code"), str):
         away = came.status in BUSY or came.status == 504

@@ -455,7 +455,7 @@ async def test_a_closed_store_is_not_there_now(caplog: pytest.LogCaptureFixture)
 
 async def test_metrics_are_given_where_there_are_some(store: MemoryStore, client: httpx.AsyncClient) -> None:
     problem(await client.get("/metrics"), 404, "MISSING_EXTRA")
-    metrics = start.metrics_of(store)
+    metrics = start.observers_of(store)[0]
     assert metrics is not None
     counted = QueryOptimizer(store, observers=[metrics])
     async with asking(Served(store=store, optimizer=counted, metrics=metrics)) as other:

@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.serving.app import create_app
-from recall_integrations.serving.routes.feedback import FeedbackReply
+from recall_integrations.serving.routes.recalls import FeedbackReply
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Tokens
 

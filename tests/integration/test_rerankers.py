@@ -20,7 +20,7 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from recall_integrations.adapters import reranker as adapters
-from recall_integrations.adapters.reranker import CrossEncoderReranker, fitted, resolve_reranker
+from recall_integrations.adapters.reranker import CrossEncoderReranker, resolve_reranker
 from recall_integrations.config import RerankConfig
 from recall_integrations.reranking.reranker import RerankError, judge
 from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankStage
@@ -152,46 +152,6 @@ def test_a_folder_without_a_model_is_named(tmp_path: Path) -> None:
 
 
 # -- what it reads
-
-
-def tokenizer(reranker: CrossEncoderReranker) -> Any:
-    return reranker._model.tokenizer
-
-
-@pytest.mark.parametrize("asked", [1, 5, 30, 34, 300])
-@pytest.mark.parametrize("told", [0, 1, 5, 40, 5_000])
-def test_a_pair_fits_and_the_query_is_kept(reranker: CrossEncoderReranker, asked: int, told: int) -> None:
-    own = tokenizer(reranker)
-    query, text = " ".join(["tea"] * asked), " ".join(["coffee"] * told)
-    kept, (cut,), (tokens,) = fitted(own, query, [text], TOKENS)
-    (whole,) = own([kept], [cut])["input_ids"]  # not truncated
-    assert len(whole) == tokens <= TOKENS
-    ids = own.convert_tokens_to_ids(["tea", "coffee"])
-    room = TOKENS - 3
-    assert whole.count(ids[0]) == min(asked, int(room * 0.75))
-    assert whole.count(ids[1]) == min(told, room - whole.count(ids[0]))
-    assert text.startswith(cut) and query.startswith(kept)
-
-
-def test_a_tokenizer_written_in_python_cuts_as_well(reranker: CrossEncoderReranker) -> None:
-    class Slow:
-        """The tokenizer without offsets, which those written in Python do not have."""
-
-        is_fast = False
-
-        def __init__(self, own: Any) -> None:
-            self._own = own
-
-        def __call__(self, texts: list[str], return_offsets_mapping: bool, **options: Any) -> Any:
-            assert not return_offsets_mapping
-            return self._own(texts, **options)
-
-        def __getattr__(self, name: str) -> Any:
-            return getattr(self._own, name)
-
-    own = tokenizer(reranker)
-    text = "priya likes tea in the morning " * 20
-    assert fitted(Slow(own), QUERY, [text], TOKENS)[1:] == fitted(own, QUERY, [text], TOKENS)[1:]
 
 
 def test_a_long_text_does_not_push_the_query_out(reranker: CrossEncoderReranker) -> None:

@@ -103,7 +103,6 @@ class File:
 
     @cached_property
     def json(self) -> Any:
-        """Its JSON; `None` where it is none."""
         try:
             return json.loads(self.text) if self.head.lstrip()[:1] in (b"{", b"[") else None
         except (ValueError, RecursionError):
@@ -116,7 +115,6 @@ class File:
         return found if is_list else []
 
     def forget(self) -> None:
-        """Drop what was read."""
         for name in ("head", "text", "json"):
             self.__dict__.pop(name, None)
 

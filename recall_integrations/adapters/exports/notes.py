@@ -84,7 +84,6 @@ def _sections(body: str) -> Iterator[tuple[list[str], str]]:
 
 
 def _cut(text: str) -> Iterator[str]:
-    """Cut a section between paragraphs, where it is long."""
     held = ""
     for paragraph in filter(str.strip, re.split(r"\n\s*\n", text.rstrip())):
         if held and len(held) + len(paragraph) > CHUNK_CHARS:

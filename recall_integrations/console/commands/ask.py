@@ -108,24 +108,9 @@ def explain(opening: Opening, query: str, asked: dict[str, Any], no_search: bool
     they are tried, the arms with their weights, and the best hits with what
     made each score.
 
-    \b
-    --json prints one object; keys are only ever added (format is 1). It has
-    the keys of `recall search --json`, and besides:
-      searched  also false with --no-search: k is null, hits and timings_ms
-                are empty
-      tokens    [{text, span, roles, rarity}]; roles are of negated, entity,
-                time, identifier, corrected, rare, stop; the first is shown
-      parsed    also {type_cues, type_filters, identifiers, corrections,
-                router, conversational}, which are:
-        identifiers     [{text, kind, span}]
-        corrections     [{word, spelling, stem, similarity, frequency}]
-        router          {mode, reason, graph_bias, time_bias}
-        conversational  {verdict, domain_signal, stopword_ratio, has_code,
-                        rare, because}
-      runner_up  {plan, margin} or null
-      switches  {type_filter, window_filter, time_filter, in_order,
-                exact_match, time_bias, rewrite, rerank, diversity, prefers}
-      arms      also {asked, ms}; ms is null where it was not asked
+    --json prints the object of `recall search --json`, and besides: tokens with their roles, of which the first is
+    shown; the runner_up; switches of the plan; more of `parsed`; of each of the arms whether it was `asked`, and its
+    `ms`. With --no-search, `searched` is false and `k` null. Keys are only ever added (format is 1).
     """
     from recall_integrations.console.explain import asked_arms
     from recall_integrations.console.explain import explain as show
@@ -167,16 +152,8 @@ def stats(opening: Opening, as_json: bool) -> None:
 
     Scopes, types, sizes, and whether an index is behind.
 
-    \b
-    --json prints one object; keys are only ever added (format is 1):
-      format, path, schema_version, embedding, memories, bytes
-      scopes      [{scope, memories}]
-      types       {type: memories}
-      first_event, last_event             ISO 8601 or null
-      entities, aliases, mentions, edges, vectors
-      index_lag   {index: changes not applied yet}
-      collections_lack    {number of a large scope: vectors that are in no index yet}
-      notices     repairs made while opening
+    --json prints one object; keys are only ever added (format is 1). index_lag counts the changes that an index lacks,
+    collections_lack the vectors of large scopes that are in no index yet.
     """
     from recall_integrations.console import rendering
     from recall_integrations.delivery.as_data import stats_data
@@ -215,13 +192,7 @@ def facts(
     recall facts STORE --scope u1 --about me --slot "phone number" --history
     recall facts STORE --scope u1 --as-of 2026-03-01
 
-    \b
-    --json prints one object; keys are only ever added (format is 1):
-      format, scope, as_of
-      facts     [{subject, slot, value, holds, valid_from, valid_to, told_at,
-                memory_id, said_by, superseded_by, ended, confidence, by}] in
-                the order of subject, slot and valid_from; an empty subject is
-                the user; holds: at as_of
+    --json prints the object that `GET /facts` answers (docs/serving.md). Keys are only ever added (format is 1).
     """
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data

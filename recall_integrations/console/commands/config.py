@@ -14,7 +14,7 @@ from recall_integrations.errors import ConfigError
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
-    from recall_integrations.config.loading import Loaded, Value
+    from recall_integrations.config.loading import Value
 
 
 @click.group("config")
@@ -33,12 +33,8 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
     A call's argument stands over the environment (RECALL_PLANNER__ARM_LIMIT=20), that over an entry of `scopes`, that
     over the rest of the file, and that over the default.
 
-    \b
-    --json prints one object; keys are only ever added (format is 1):
-      format, file, fingerprint, scope
-      settings  {path: {value, origin}}; origin is default, environment NAME,
-                FILE, line L, column C, or scopes[N] with its place
-      scopes    [{user_id, agent_id, namespace, settings, origin}]
+    --json prints one object, with `settings` by their path, each a value and its origin; keys are only ever added
+    (format is 1).
     """
     from recall_integrations.config.loading import DEFAULT, loaded_here
     from recall_integrations.delivery import as_data as data
@@ -47,7 +43,16 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
     where = None if scope is None else parse_scope(scope)
     values = [v for v in found.values(where) if not changed or v.origin != DEFAULT]
     if as_json:
-        click.echo(data.dumps(_data(found, values, scope)))
+        entries = [{**asdict(e), "settings": dict(e.settings)} for e in found.config.scopes]
+        told = {
+            "format": 1,
+            "file": found.file,
+            "fingerprint": (found.config if where is None else found.config.for_scope(where)[0]).fingerprint,
+            "scope": scope,
+            "settings": {v.setting.path: {"value": v.value, "origin": v.origin} for v in values},
+            "scopes": [{**entry, "origin": found.entries[i]} for i, entry in enumerate(entries)],
+        }
+        click.echo(data.dumps(told))
         return
     for section in dict.fromkeys(value.setting.section for value in values):
         _show(section, [value for value in values if value.setting.section == section])
@@ -56,7 +61,6 @@ def show(config_path: str | None, scope: str | None, changed: bool, as_json: boo
 
 
 def _show(section: str, values: list[Value]) -> None:
-    """Print the settings of a section, a line each."""
     from recall_integrations.config.loading import DEFAULT
 
     if section:
@@ -69,21 +73,6 @@ def _show(section: str, values: list[Value]) -> None:
             click.echo(f"{indent}{line(said)}")
         else:
             click.echo(f"{indent}{line(said):{min(wide, 50)}}" + click.style(f"  {line(value.origin)}", dim=True))
-
-
-def _data(found: Loaded, values: list[Value], scope: str | None) -> dict[str, object]:
-    holding = found.config if scope is None else found.config.for_scope(parse_scope(scope))[0]
-    return {
-        "format": 1,
-        "file": found.file,
-        "fingerprint": holding.fingerprint,
-        "scope": scope,
-        "settings": {v.setting.path: {"value": v.value, "origin": v.origin} for v in values},
-        "scopes": [
-            {**asdict(entry), "settings": dict(entry.settings), "origin": found.entries[i]}
-            for i, entry in enumerate(found.config.scopes)
-        ],
-    }
 
 
 @config.command("check")

@@ -22,8 +22,8 @@ from recall_integrations.console.commands.shared import (
     progress,
     steps,
 )
-from recall_integrations.console.opening import deferred_interrupt, is_store, nothing_left, rebuild
-from recall_integrations.errors import NotFound, RecallError
+from recall_integrations.console.opening import check_store, deferred_interrupt, is_store, nothing_left
+from recall_integrations.errors import EmbeddingMismatch, NotFound, RecallError
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
@@ -222,7 +222,7 @@ BAD_ROWS_SHOWN = 100
 @click.command("import")
 @click.argument("path", type=click.Path(exists=True, path_type=Path))
 @STORE
-@click.option("--format", "format_", metavar="FORMAT", help="Of PATH. Default: found out by its content.")
+@click.option("--format", metavar="FORMAT", help="Of PATH. Default: found out by its content.")
 @click.option("--scope", metavar="SCOPE", help=f"Scope of entries that do not say theirs: {SYNTAX}")
 @click.option("--dry-run", is_flag=True, help="Only show what would be stored.")
 @click.option("--skip-bad", is_flag=True, help="Leave out bad rows of jsonl and list them, instead of stopping.")
@@ -265,7 +265,7 @@ def import_(opening: Opening, path: Path, dry_run: bool, **how: Any) -> None:
     A row without an id gets one from its content, so it is found again. If you edit such a row and import it again,
     the old one stays: give an id to rows that change.
     """
-    _import(path, opening, dry_run, {"format": how.pop("format_"), **how})
+    _import(path, opening, dry_run, how)
 
 
 def _import(path: Path, opening: Opening, dry_run: bool, how: dict[str, Any]) -> None:
@@ -365,6 +365,12 @@ def reindex(opening: Opening) -> None:
     BM25 is made from the texts in the database, and every vector with the embedding given. This is how a store
     changes to another embedding: name the new one with --embedding, and from then on always.
     """
-    with steps() as advance:
-        fingerprint = rebuild(opening, advance)
-    click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {fingerprint}.")
+    check_store(opening.place)
+    with steps() as advance, ExitStack() as stack:
+        try:
+            store = stack.enter_context(opening.made())
+        except EmbeddingMismatch:  # opening with `reindex` makes the vectors anew; BM25 does not depend on them
+            store = stack.enter_context(opening.made(reindex=True))
+        else:
+            store.reindex(progress=advance)
+        click.echo(f"Rebuilt the indexes of {opening.place} with the embedding {store.embedding.fingerprint}.")

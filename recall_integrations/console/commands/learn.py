@@ -111,7 +111,6 @@ def learn(ctx: click.Context, store: Place) -> None:
 
 
 def _where(opening: Opening, optimizer: QueryOptimizer) -> Scope | None:
-    """Return the scope that is meant; `None` = every one."""
     return None if opening.scope is None else opening.where(optimizer.store)
 
 

@@ -44,10 +44,7 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
     and moves memories that cannot be read into put_aside.jsonl in STORE. Where vectors are wrong, it makes all of them
     anew, as `recall reindex` does, with --embedding.
 
-    \b
-    --json prints one object; keys are only ever added (format is 1):
-      format, path, clean, repaired
-      checks    [{name, state, says, examples, remedy}]
+    --json prints one object, with these checks; keys are only ever added (format is 1).
     """
     from recall_integrations.console import rendering
     from recall_integrations.store import doctor as doctoring
@@ -126,7 +123,6 @@ def check(ctx: click.Context, store: Place) -> None:
 
 
 def _isolated_well(engine: Engine) -> bool:
-    """Print the isolated roles, and what they lack; say whether they lack nothing."""
     from recall_integrations.database import tenants
 
     with engine.connect() as connection:

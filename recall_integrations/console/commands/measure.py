@@ -133,7 +133,6 @@ def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
 
 
 def _written(found: Evaluation, against: Comparison | None, path: str | None) -> None:
-    """Show a report, and write it where that was asked for."""
     from recall_integrations.evaluation.reports import of_comparison, of_evaluation
 
     text = found.to_json(**({} if against is None else {"against": against.as_dict()}))

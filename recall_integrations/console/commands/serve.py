@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import sys
 import time
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -22,12 +24,10 @@ from recall_integrations.console.commands.shared import (
     progress,
     settings,
 )
-from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store, opens
+from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    import socket
-
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.store.memory_store import MemoryStore
 
@@ -61,9 +61,9 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
-@click.option("--socket", "shared", type=int, hidden=True, help="Of a worker: the socket that it shares.")
-@click.option("--worker", type=int, hidden=True, help="Of a worker: its number, from 0.")
-@click.option("--parent", type=int, hidden=True, help="Of a worker: the process that it ends with.")
+@click.option("--socket", "shared", envvar="_RECALL_WORKER_SOCKET", type=int, hidden=True, help="Of a worker.")
+@click.option("--worker", envvar="_RECALL_WORKER_NUMBER", type=int, hidden=True, help="Of a worker, from 0.")
+@click.option("--parent", envvar="_RECALL_WORKER_PARENT", type=int, hidden=True, help="Which a worker ends with.")
 def serve(
     store: Place,
     host: str,
@@ -103,7 +103,7 @@ def serve(
     kept = _kept(store, directory, worker)
     settings(config_path)  # a mistake in it, or in what is loaded here, is told before a store is made
     models = {"llm": given(options["llm"], "--llm"), "reranker": given(options["reranker"])}
-    listener = start.listening(host, port) if shared is None else start.inherited(shared)
+    listener = start.listening(host, port) if shared is None else socket.socket(fileno=shared)
     if workers > 1 and shared is None:
         _serve_by_workers(click.get_current_context(), store, workers, listener)
         return
@@ -111,8 +111,8 @@ def serve(
         start.end_with_parent(parent)
     opening = Opening(place=store, config=settings(config_path), embedding=embedding)
     with closing(listener), opening.made(directory=kept) as memories:
-        metrics = start.metrics_of(memories)
-        observers = list(filter(None, (metrics, start.tracing_if_there())))
+        metrics, tracing = start.observers_of(memories)
+        observers = list(filter(None, (metrics, tracing)))
         optimizer = QueryOptimizer(memories, config=opening.config, observers=observers, **models)
         rest: dict[str, Any] = {"privacy": options["privacy"], "metrics": metrics}
         served = Served(store=memories, optimizer=optimizer, tokens=known, limits=limits, **rest)
@@ -146,24 +146,10 @@ def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: so
     with closing(listener):
         start.check_possible(count)
         _say_where(store, start.address_of(listener), f", {count} workers")
-        served = start.Workers(_arguments(ctx), count, listener, said=_said).run()
+        served = start.Workers(sys.argv[1:], count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
     _said(STOPPED)
-
-
-def _arguments(ctx: click.Context) -> list[str]:
-    """Return the arguments of `recall serve` for a worker of it."""
-    found = ["serve"]
-    for parameter in ctx.command.params:
-        value = ctx.params.get(parameter.name or "")
-        if value is None or parameter.name in ("shared", "parent", "worker", "store"):
-            continue
-        if isinstance(parameter, click.Option) and parameter.is_flag:
-            found.append((parameter.opts if value else parameter.secondary_opts)[0])
-        else:
-            found += [parameter.opts[0], str(value)]
-    return [*found, "--", str(opens(ctx.params["store"]))]
 
 
 @click.command("look")
@@ -216,7 +202,6 @@ def _said(text: str) -> None:
 
 
 def _reload(optimizer: QueryOptimizer, config_path: str | None) -> str:
-    """Read the settings again; return the message about it."""
     changed = optimizer.reload(settings(config_path))
     return f"Settings were read again: {', '.join(changed) or 'nothing has changed'}."
 

@@ -59,23 +59,18 @@ AS_OF = click.option(
     help="Where it is asked how things are, when: a day (its end), or ISO 8601.",
 )
 AS_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-FILTERS = (
-    click.option("--type", "types", multiple=True, metavar="TYPE", help="Only memories of this type. Repeatable."),
-    click.option("--actor", "actors", multiple=True, metavar="NAME", help="Only what they said or did. Repeatable."),
-    click.option("--role", "roles", multiple=True, metavar="ROLE", help="Only what was said in it. Repeatable."),
-    click.option("--channel", "channels", multiple=True, metavar="NAME", help="Only what was said there. Repeatable."),
-    click.option("--thread", "threads", multiple=True, metavar="NAME", help="Only of this conversation. Repeatable."),
-    click.option("--entity", "entities", multiple=True, metavar="NAME", help="Only what mentions it. Repeatable."),
-    click.option("--after", metavar="TIME", help="Only from then on: a day, or ISO 8601."),
-    click.option("--before", metavar="TIME", help="Only before then: a day, or ISO 8601."),
-    click.option("--last-days", "recency_days", type=float, metavar="DAYS", help="Only of so many days until now."),
-    click.option(
-        "--where", multiple=True, metavar="KEY=VALUE", help="Only with this in its metadata (JSON or text). Repeatable."
-    ),
-)
-_FILTER_NAMES = (
-    *("types", "actors", "roles", "channels", "threads", "entities", "after", "before", "recency_days", "where"),
-)
+FILTERS = {  # fields of `Filters`, and `where` → the options that give them
+    "types": ("--type", "TYPE", "Only memories of this type. Repeatable."),
+    "actors": ("--actor", "NAME", "Only what they said or did. Repeatable."),
+    "roles": ("--role", "ROLE", "Only what was said in it. Repeatable."),
+    "channels": ("--channel", "NAME", "Only what was said there. Repeatable."),
+    "threads": ("--thread", "NAME", "Only of this conversation. Repeatable."),
+    "entities": ("--entity", "NAME", "Only what mentions it. Repeatable."),
+    "after": ("--after", "TIME", "Only from then on: a day, or ISO 8601."),
+    "before": ("--before", "TIME", "Only before then: a day, or ISO 8601."),
+    "recency_days": ("--last-days", "DAYS", "Only of so many days until now."),
+    "where": ("--where", "KEY=VALUE", "Only with this in its metadata (JSON or text). Repeatable."),
+}
 
 
 def opened(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -101,11 +96,12 @@ def filter_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
     @wraps(command)
     def filtered(**options: Any) -> Any:
-        given = {name: options.pop(name) for name in _FILTER_NAMES}
+        given = {name: options.pop(name) for name in FILTERS}
         return command(**options, filters=filters_of(given, zone_of(options)))
 
-    for option in reversed(FILTERS):
-        filtered = option(filtered)
+    for name, (option, metavar, says) in reversed(FILTERS.items()):
+        kind, many = float if name == "recency_days" else None, name not in ("after", "before", "recency_days")
+        filtered = click.option(option, name, metavar=metavar, type=kind, multiple=many, help=says)(filtered)
     return filtered
 
 

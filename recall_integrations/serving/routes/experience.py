@@ -119,12 +119,10 @@ def router(served: Served) -> APIRouter:
     ) -> Response:
         """Find memories of similar tasks."""
         names = [name.strip() for name in (entities or "").split(",") if name.strip()]
-        budgets = Budgets.model_construct(tokens_max=tokens_max, time_ms=time_ms, experience_top_k=top_k)
-        actor = ActorAsked.model_construct(type=actor_type)
-        filters = FiltersAsked.model_construct(entities=names, recency_days=recency_days, channel=channel, actor=actor)
-        asked = ExperienceAsked.model_construct(
-            intent=intent, budgets=budgets, privacy_mode=privacy_mode, filters=filters, scope=scope
-        )
+        budgets = Budgets(tokens_max=tokens_max, time_ms=time_ms, experience_top_k=top_k)
+        actor = ActorAsked(type=actor_type)
+        filters = FiltersAsked(entities=names, recency_days=recency_days, channel=channel, actor=actor)
+        asked = ExperienceAsked(intent=intent, budgets=budgets, privacy_mode=privacy_mode, filters=filters, scope=scope)
         return await _search(served, asked, caller, request.state.request_id)
 
     @routes.post("/experience/search", response_model=ExperienceReply, summary="Find experience")

@@ -86,7 +86,6 @@ def router(served: Served) -> APIRouter:
 
 
 def _pages() -> dict[str, tuple[bytes, str]]:
-    """Read the files of the page, by name."""
     found = {}
     for path in files("recall_integrations.serving").joinpath("page").iterdir():
         kind = _KINDS.get(f".{path.name.rpartition('.')[2]}")
@@ -96,8 +95,6 @@ def _pages() -> dict[str, tuple[bytes, str]]:
 
 
 def _recalls(routes: APIRouter, served: Served) -> None:
-    """Add the routes that return a recall to look at, and the same recall without some of its sources."""
-
     def of_one(asked: RecallAsked, caller: Caller) -> Run:
         """Return a recall of one scope; the scope is no longer among its arguments."""
         if asked.scopes is not None:
@@ -136,8 +133,6 @@ def _recalls(routes: APIRouter, served: Served) -> None:
 
 
 def _browsing(routes: APIRouter, served: Served) -> None:
-    """Add the routes for scopes, names, memories in time, and one memory."""
-
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
         return await _answered(served, caller.tenant(None), lambda: _about(served, caller))
@@ -214,5 +209,4 @@ def _about(served: Served, caller: Caller) -> dict[str, Any]:
 
 
 def _called(scope: Scope) -> str:
-    """Join the parts of a scope that are set."""
     return " / ".join(part for part in (scope.user_id, scope.agent_id, scope.namespace) if part) or "without a user"

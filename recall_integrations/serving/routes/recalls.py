@@ -1,29 +1,38 @@
-"""`POST /recall` in two forms: as JSON for anybody, and `/recall/record` as `RecallClient` reads it."""
+"""`POST /recall` in two forms, as JSON for anybody and as `RecallClient` reads it; `POST /feedback`: did it help?"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from fastapi import APIRouter, Response
+from pydantic import Field, FiniteFloat
 
 from recall_integrations.delivery.as_data import result_data
 from recall_integrations.delivery.travel import packed_marks, packed_record
-from recall_integrations.errors import RecallError
+from recall_integrations.errors import NotFound, RecallError
+from recall_integrations.learning.as_data import feedback_data
 from recall_integrations.serving.models import (
+    Asked,
     Budget,
+    Listed,
     Reader,
     RecallAsked,
     RecallReply,
     Reply,
+    Time,
+    WhichScope,
+    Writer,
     day_or_moment,
+    moment,
     problems,
     scope_of,
 )
-from recall_integrations.serving.problems import Refused, problem_of, status_of
+from recall_integrations.serving.problems import Refused
 from recall_integrations.serving.routes.health import AboutReply, about_of
 from recall_integrations.serving.served import Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.types import RecallResult, Scope
+from recall_integrations.types.judged import GAINS_MAX
 
 FORMAT = 1
 
@@ -37,8 +46,37 @@ class RecordReply(Reply):
     server: AboutReply
 
 
+Ids = Listed[str]
+UNKNOWN = "There is no such recall here: a server remembers its last ones. Give `query` and `scope` as well."
+
+
+class FeedbackAsked(Asked):
+    """Feedback on a recall. At least one of `helpful`, `wrong`, `cited`, `rating`, `asked_again`."""
+
+    result_id: str = Field(min_length=1, max_length=200, description="`id` of the reply to `POST /recall`.")
+    helpful: Ids = Field([], max_length=GAINS_MAX, description="Ids of memories that answered.")
+    wrong: Ids = Field([], max_length=GAINS_MAX, description="Ids of hits that had nothing to do with it.")
+    cited: Ids = Field([], max_length=GAINS_MAX, description="Ids that the answer quotes; counts half as much.")
+    rating: FiniteFloat | bool | None = Field(
+        None, description="Of the whole answer, from 0 to 1; true and false are thumbs. Counts a third as much."
+    )
+    asked_again: bool = Field(False, description="Whether the user asked much the same at once.")
+    scope: WhichScope = None
+    query: str | None = Field(None, min_length=1, description="What was asked, where the server may not know it.")
+    now: Time | None = Field(None, description="With `query`, its time.")
+
+
+class FeedbackReply(Reply):
+    """The feedback that is kept."""
+
+    result_id: str
+    kept: dict[str, dict[str, float]] = Field(description="Scope → memory → 1 it helped, 0 it did not.")
+    ignored: list[str] = Field(description="Ids that name no memory there.")
+    anew: bool = Field(description="Whether the query was asked again, since the recall was not known any more.")
+
+
 def router(served: Served) -> APIRouter:
-    """Return the routes for recalls."""
+    """Return the routes for recalls, and for what people say of them."""
     routes = APIRouter(responses=problems(504))
 
     @routes.post("/recall", response_model=RecallReply, tags=["recall"], summary="Find memories")
@@ -52,6 +90,24 @@ def router(served: Served) -> APIRouter:
         """Recall, and return the whole result, to the last digit."""
         run = Recorded(served, asked, caller)
         return await served.reads.reply(run.answer, run.tenant)
+
+    @routes.post(
+        "/feedback", response_model=FeedbackReply, responses=problems(404), tags=["learning"],
+        summary="Say whether it helped",
+    )  # fmt: skip
+    async def feedback(asked: FeedbackAsked, caller: Writer) -> Response:
+        """Keep feedback, without any text; it is durable in the reply. Several requests about one recall add up."""
+        when = moment(asked.now, "now")
+
+        def judge() -> dict[str, Any]:
+            where = _of_recall(served, asked, caller)
+            kept = served.optimizer.feedback(
+                asked.result_id, helpful=asked.helpful, wrong=asked.wrong, cited=asked.cited, rating=asked.rating,
+                asked_again=asked.asked_again, scope=where, query=asked.query, now=when, privacy=caller.mode(None),
+            )  # fmt: skip
+            return feedback_data(kept)
+
+        return await served.writes.reply(judge, caller.tenant(None))
 
     return routes
 
@@ -85,15 +141,9 @@ class Run:
         try:
             return self.data(self.served.optimizer.recall(**self.arguments, time_budget_ms=self.budget.left_ms))
         except RecallError as e:
-            raise self.problem(e) from None
-
-    def problem(self, error: RecallError) -> RecallError:
-        """Return an error, with the hits found so far if it is of a `strict` recall."""
-        if error.result is None:
-            return error
-        said = problem_of(error, {"result": self.found_so_far(error.result)})
-        more = {key: value for key, value in said.items() if key not in ("status", "code", "message")}
-        return Refused(status_of(error), said["code"], said["message"], more=more)
+            if e.result is not None:
+                e.result = self.found_so_far(e.result)
+            raise
 
 
 class Recorded(Run):
@@ -109,3 +159,16 @@ class Recorded(Run):
             _ = hit.highlights
         record: dict[str, Any] = packed_record(result)
         return record
+
+
+def _of_recall(served: Served, asked: FeedbackAsked, caller: Caller) -> Scope:
+    """Return the scope by which the recall is found, without telling anybody else whose it is."""
+    given = scope_of(asked.scope)
+    known = served.optimizer.scopes_of(asked.result_id)
+    mine = bool(known) and len(caller.everywhere(known)) == len(known)
+    if mine and (given is None or given in known):
+        return known[0]
+    where = caller.where(given)
+    if asked.query is None:
+        raise NotFound(UNKNOWN)
+    return where
