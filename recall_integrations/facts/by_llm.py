@@ -57,32 +57,11 @@ class Message:
     people: frozenset[str] = frozenset()  # names of those who speak in its thread
 
 
-def message_of(
-    num: int,
-    text: str,
-    at: datetime,
-    *,
-    actor: str | None = None,
-    role: Role | None = None,
-    thread: str | None = None,
-    people: frozenset[str] = frozenset(),
-    door: Door,
-) -> Message:
+def message_of(num: int, text: str, at: datetime, *, door: Door, actor: str | None = None, **more: Any) -> Message:
     """Make a message, with what of it may be sent."""
     # Redacted before it is cut: nobody could tell what half a number is.
-    shown = door.text(text)
-    name = None if actor is None else door.text(actor)
-    return Message(
-        num=num,
-        text=text,
-        sent=shown[:CHARS_MAX],
-        at=at,
-        actor=actor,
-        role=role,
-        actor_sent=name,
-        thread=thread,
-        people=people,
-    )
+    sent, name = door.text(text)[:CHARS_MAX], None if actor is None else door.text(actor)
+    return Message(num=num, text=text, sent=sent, at=at, actor=actor, actor_sent=name, **more)
 
 
 VERSION = 1  # stored with what was read; an answer to another prompt is not taken for one to this
@@ -108,8 +87,33 @@ def prompt_for(messages: Sequence[Message], slots: Slots) -> str:
 
 
 ANSWER_CHARS_MAX = 200_000  # no answer about some hundred messages is as long
-LINES_MAX = 5_000
+OBJECTS_MAX = 5_000
 TOO_LONG, NO_JSON, UNKNOWN, TWICE, NO_LIST = "too long", "no JSON", "unknown message", "answered twice", "no list"
+_NOTHING = regex(r"\[\s*\]")
+
+
+def objects_in(text: str, mark: str) -> list[Mapping[str, Any]] | None:
+    """Return the JSON objects in an answer, whatever stands around them; `None` = it holds no JSON.
+
+    Objects inside of a list count, and so do those under a key of an object without the key `mark`; of an answer that
+    is cut off, those before the cut.
+    """
+    found: list[Mapping[str, Any]] = []
+    decoder, at, any_json = json.JSONDecoder(), 0, _NOTHING.search(text) is not None
+    for _ in range(OBJECTS_MAX):
+        at = text.find("{", at)
+        if at < 0:
+            break
+        try:
+            one, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):  # numbers without end and nesting without end are none
+            at += 1
+            continue
+        any_json = True
+        inner = [part for value in one.values() if isinstance(value, list) for part in value if isinstance(part, dict)]
+        found += [one] if mark in one or not inner else inner
+    found = [one for one in found if one and not all(isinstance(value, list) and not value for value in one.values())]
+    return found if found or any_json else None
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -119,16 +123,16 @@ class Answers:
     # number of the message → its claims; an empty list says that it states nothing
     claims: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)  # how many parts could not be read, by reason
-    chars: int = 0  # length of the answer
 
 
 def answers_in(text: str, count: int) -> Answers:
     """Read an answer."""
-    if len(text) > ANSWER_CHARS_MAX:
-        return Answers(refused={TOO_LONG: 1}, chars=len(text))
+    objects = objects_in(text, "n") if len(text) <= ANSWER_CHARS_MAX else []
+    if len(text) > ANSWER_CHARS_MAX or objects is None:
+        return Answers(refused={NO_JSON if objects is None else TOO_LONG: 1})
     refused: Counter[str] = Counter()
     claims: dict[int, Sequence[Any]] = {}
-    for each in _objects(text, refused):
+    for each in objects:
         n = each.get("n")
         if not is_whole(n) or not 1 <= n <= count:
             refused[UNKNOWN] += 1
@@ -138,51 +142,7 @@ def answers_in(text: str, count: int) -> Answers:
             refused[NO_LIST] += 1
         else:
             claims[n] = stated
-    return Answers(claims=claims, refused=refused, chars=len(text))
-
-
-def _objects(text: str, refused: Counter[str]) -> list[Mapping[str, Any]]:
-    whole = _loaded(_bare(text))
-    if whole is not None:
-        return _of_one(whole, refused)
-    found: list[Mapping[str, Any]] = []
-    for line in text.splitlines()[:LINES_MAX]:
-        bare = line.strip().rstrip(",")
-        if not bare or bare in "[]" or bare.startswith("```"):
-            continue
-        one = _loaded(bare)
-        if isinstance(one, dict):
-            found.append(one)
-        else:
-            refused[NO_JSON] += 1
-    return found
-
-
-def _of_one(whole: Any, refused: Counter[str]) -> list[Mapping[str, Any]]:
-    """Return the objects in an answer that is one piece of JSON."""
-    if isinstance(whole, dict) and "n" not in whole:
-        whole = next((value for value in whole.values() if isinstance(value, list)), [])
-    listed = whole if isinstance(whole, list) else [whole]
-    found: list[Mapping[str, Any]] = [one for one in listed if isinstance(one, dict)]
-    if len(found) < len(listed):
-        refused[NO_JSON] += len(listed) - len(found)
-    return found
-
-
-def _bare(text: str) -> str:
-    """Return a text without a fence around it."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text[text.index("\n") : -3]
-    return text
-
-
-def _loaded(text: str) -> Any:
-    """Read JSON; `None` where it is none. Numbers without end and nesting without end are none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
+    return Answers(claims=claims, refused=refused)
 
 
 NO_OBJECT, BAD_SLOT, BAD_OP, NO_VALUE = "no object", "slot", "op", "no value"

@@ -10,7 +10,6 @@ counts, and opening again gives no more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -20,7 +19,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from cachetools import LRUCache
 from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
@@ -32,7 +30,6 @@ from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (
     BAD_SUBJECT,
-    CHARS_MAX,
     FACTS_MAX,
     TOO_MANY,
     Answers,
@@ -59,7 +56,6 @@ from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
 
 HOUR_S = 3_600.0
-CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
 
 
 class Budget:
@@ -70,27 +66,24 @@ class Budget:
 
     def left_s(self, connection: Connection) -> float:
         """Return the seconds until the next call may begin; 0 = now."""
-        since, calls, chars = self._spent(connection)
-        if calls < self._settings.llm_calls_per_hour and chars < CHARS_PER_HOUR:
-            return 0.0
-        return max(1.0, since + HOUR_S - self._clock())
+        since, calls = self._spent(connection)
+        return 0.0 if calls < self._settings.llm_calls_per_hour else max(1.0, since + HOUR_S - self._clock())
 
-    def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
-        """Note calls and characters as spent, in the caller's transaction."""
-        since, called, counted = self._spent(connection)
-        made = {"since": since, "calls": called + calls, "chars": counted + chars}
-        put_meta(connection, spent_key(connection), json.dumps(made))
+    def spend(self, connection: Connection) -> None:
+        """Note a call as spent, in the caller's transaction."""
+        since, calls = self._spent(connection)
+        put_meta(connection, spent_key(connection), json.dumps({"since": since, "calls": calls + 1}))
 
-    def _spent(self, connection: Connection) -> tuple[float, int, int]:
-        """Return the start of the hour in wall seconds, and the calls and characters in it."""
+    def _spent(self, connection: Connection) -> tuple[float, int]:
+        """Return the start of the hour in wall seconds, and the calls in it."""
         now = self._clock()
         try:
             noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
-            since, calls, chars = (noted[name] for name in ("since", "calls", "chars"))
+            since, calls = noted["since"], noted["calls"]
         except (ValueError, TypeError, KeyError):
-            return now, 0, 0
-        known = is_number(since) and is_whole(calls) and is_whole(chars)
-        return (since, calls, chars) if known and since <= now < since + HOUR_S else (now, 0, 0)
+            return now, 0
+        known = is_number(since) and is_whole(calls)
+        return (since, calls) if known and since <= now < since + HOUR_S else (now, 0)
 
 
 logger = logging.getLogger("recall_integrations")
@@ -100,7 +93,6 @@ BATCH = 20  # memories that a language model reads in one call
 TIMEOUT_MS = 60_000.0  # longest wait for one answer; no write and no recall waits for it
 BATCH_CHARS_MAX = 24_000  # of the texts in one call
 PEOPLE_MAX = 200  # names of a thread
-KEPT_MAX = 2_000  # answers to texts that come again: "ok", "thanks"
 wall = time.time
 SMALLER = 4  # a batch that gave nothing is followed by one of this part of its size
 DONE, MORE, BUDGET = "", "more", "budget"
@@ -119,7 +111,6 @@ class FactsRead:
         stopped: the reason for an early end: `budget`, or why the model did not answer, as in `degraded` (`timeout`,
             `error`, `empty`, `skip.breaker`, `cancelled`); empty = it did not.
         refused: number of parts of the answers that were not believed or could not be read, by reason.
-        reused: number of these memories whose text had an answer already, so that nothing was asked.
     """
 
     memories: int = 0
@@ -128,7 +119,6 @@ class FactsRead:
     left: int = 0
     stopped: str = ""
     refused: Mapping[str, int] = field(default_factory=dict)
-    reused: int = 0
 
 
 @record(slots=True, kw_only=True)
@@ -138,7 +128,6 @@ class Tally:
     memories: int = 0
     facts: int = 0
     calls: int = 0
-    reused: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -148,9 +137,7 @@ class _Batch:
 
     scope: Scope
     scope_id: int
-    messages: Sequence[Message]  # all memories of the batch
-    asked: Sequence[Message]  # messages that the model must be asked about
-    keys: Mapping[int, bytes]  # of the answers, by number of the memory
+    messages: Sequence[Message]
 
 
 class FactReader:
@@ -180,7 +167,6 @@ class FactReader:
         self._size = BATCH
         self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
-        self._kept: LRUCache[bytes, Sequence[Said]] = LRUCache(KEPT_MAX)
         self._patterns = config.privacy.compiled
         self._warned = ""
 
@@ -206,7 +192,6 @@ class FactReader:
             left=self.left(scope),
             stopped=state,
             refused=dict(tally.refused),
-            reused=tally.reused,
         )
 
     def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
@@ -219,16 +204,12 @@ class FactReader:
             batch = self._next(scope)
             if batch is None:
                 return DONE
-            answers = Answers()
-            if batch.asked:
-                prompt = by_llm.prompt_for(batch.asked, self._slots)
-                if hourly and self._hour_s() > 0:
-                    return BUDGET
-                why, found = self._ask(batch, prompt, tally, deadline)
-                if found is None:
-                    return why
-                answers = found
-            self._take(batch, answers, tally)
+            if hourly and self._hour_s() > 0:
+                return BUDGET
+            why, found = self._ask(batch, tally, deadline)
+            if found is None:
+                return why
+            self._take(batch, found, tally)
             return MORE
 
     def wait_s(self) -> float:
@@ -257,10 +238,7 @@ class FactReader:
                 door = Door("redact", self._patterns)
                 people = self._people(scope_id, {row.thread for row in found if row.thread is not None})
                 messages = [_message(row, people.get(row.thread, frozenset()), door) for row in found]
-                messages = _fitting(messages)
-                keys = {one.num: _key(scope_id, one) for one in messages}
-                asked = [one for one in messages if _says_anything(one) and keys[one.num] not in self._kept]
-                return _Batch(scope=scope, scope_id=scope_id, messages=messages, asked=asked, keys=keys)
+                return _Batch(scope=scope, scope_id=scope_id, messages=_fitting(messages))
         return None
 
     def _unread(self, scope_id: int) -> Sequence[Any]:
@@ -292,12 +270,12 @@ class FactReader:
                 found[thread] = frozenset(name_key(name) for name in names if role_of(name) is None)
         return found
 
-    def _ask(self, batch: _Batch, prompt: str, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
+    def _ask(self, batch: _Batch, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
         """Ask the model: return its answer, or the reason why there is none."""
-        count = len(batch.asked)
+        prompt, count = by_llm.prompt_for(batch.messages, self._slots), len(batch.messages)
         if self._guard.breaker.refuses():
             return OPEN, None
-        self._spend(calls=1, chars=len(prompt))
+        self._spend()
         # Unlike in a recall, nobody waits: a slow answer may take its full time.
         begun = self._guard.begin(deadline, lambda: answers_in(self._llm(prompt), count), paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
@@ -305,13 +283,12 @@ class FactReader:
         found = answer.value
         if found is not None:
             tally.refused.update(found.refused)
-            self._spend(chars=found.chars)
         if answer.reason == SUCCESS and found is not None:
             self._warned = ""
             return SUCCESS, found
         if answer.begun and answer.reason != CANCELLED:
             tally.refused[UNANSWERED] += count
-            self._unanswered(batch.scope_id, batch.asked, count)
+            self._unanswered(batch.scope_id, batch.messages, count)
             self._warn(answer.reason, answer.detail)
             if not self._guard.breaker.refuses():
                 return MORE, None
@@ -325,20 +302,15 @@ class FactReader:
 
     def _take(self, batch: _Batch, answers: Answers, tally: Tally) -> None:
         """Store the believed facts, and mark the memories as read."""
-        said: dict[int, Sequence[Said]] = {}
-        for n, message in enumerate(batch.asked, 1):
-            if n in answers.claims:
-                said[message.num] = self._believed(message, answers.claims[n], tally.refused)
-                self._kept[batch.keys[message.num]] = said[message.num]
-        asked = {message.num for message in batch.asked}
-        reused = [one for one in batch.messages if one.num not in asked]
-        for message in reused:
-            said[message.num] = self._kept.get(batch.keys[message.num], ())
-        missing = [one for one in batch.asked if one.num not in said]
-        tally.reused += len(reused)
+        said = {
+            message.num: self._believed(message, answers.claims[n], tally.refused)
+            for n, message in enumerate(batch.messages, 1)
+            if n in answers.claims
+        }
+        missing = [one for one in batch.messages if one.num not in said]
         if missing:
             tally.refused[UNANSWERED] += len(missing)
-            self._unanswered(batch.scope_id, missing, len(batch.asked))
+            self._unanswered(batch.scope_id, missing, len(batch.messages))
         else:
             self._size = min(BATCH, self._size * SMALLER)
         self._store(batch, said, tally)
@@ -388,11 +360,11 @@ class FactReader:
 
     # -- small things ------------------------------------------------------------------------------------------------
 
-    def _spend(self, *, calls: int = 0, chars: int = 0) -> None:
+    def _spend(self) -> None:
         with self._parts.write_lock:
             self._parts.check_open()
             with self._parts.engine.begin() as connection:
-                self._budget.spend(connection, calls=calls, chars=chars)
+                self._budget.spend(connection)
 
     def _warn(self, reason: str, detail: str) -> None:
         """Warn once about a failure, until the model works again."""
@@ -423,24 +395,6 @@ def _fitting(messages: Sequence[Message]) -> list[Message]:
             break
         found.append(message)
     return found
-
-
-def _says_anything(message: Message) -> bool:
-    return any(map(str.isalnum, message.sent))
-
-
-def _key(scope_id: int, message: Message) -> bytes:
-    """Digest the prompt version, the text, its actor and role, and the day, since it may say "yesterday"."""
-    told_of = (
-        by_llm.VERSION,
-        scope_id,
-        message.sent,
-        message.text if len(message.text) <= CHARS_MAX else "",
-        message.actor,
-        str(message.role),
-        message.at.date().isoformat(),
-    )
-    return hashlib.blake2b(repr(told_of).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
 CLOSE_S = 5.0  # for the batch that is being written
