@@ -23,7 +23,7 @@ from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
 from recall_integrations.indexes.times import from_micros, stays, to_micros
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.store.fact_tables import COLUMNS, Key, SubjectNames, readable, told_of
+from recall_integrations.store.fact_tables import COLUMNS, Key, readable, subject_names, told_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.types import Filters, Scope, checked_scope, checked_time
@@ -103,13 +103,13 @@ def facts_of(
         return []
     with parts.errors():
         index = parts.catalog.of(scope_id).index
-    subject_names = SubjectNames(index)
+    names_of = subject_names(index)
     subjects = None if subject is None else _subjects(subject, index)
     if subjects is not None:
-        subjects |= {name for one in subjects for name in subject_names.of(one, index)}
+        subjects |= {name for one in subjects for name in names_of(one)}
     wanted = None if slot is None else _slots(slot, parts.slots)
     told, ids = _read_facts(parts, scope_id, subjects, wanted)
-    told = _merged(told, lambda one: subject_names.of(one, index))
+    told = _merged(told, names_of)
     found: list[Fact] = []
     for key in sorted(told):
         stretches = timeline(told[key], one=parts.slots.one(key[1]))
