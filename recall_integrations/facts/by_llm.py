@@ -7,16 +7,15 @@ A claim is believed if its value stands in the text and in the part that the mod
 redacted can be a value, and nothing that another message says. Its subject is who says it, whom an assistant speaks to,
 or a name that stands in the text or speaks in its thread; its slot is one of the schema, or an open one.
 
-For the same memory, subject and slot: what the memory's own fields say stands, and a model's reading of it is not
-stored; of a rule's reading and a model's, the more confident one stands, the model's where they are equal; when rules
-read all memories anew, a model's reading that stands stays.
+For the same memory, subject and slot, what a rule reads or the memory's own fields say stands: a model's reading of it
+is not stored.
 """
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime, timedelta
@@ -24,13 +23,13 @@ from importlib import resources
 from math import isnan
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, select
+from sqlalchemy import Connection, delete, exists, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.facts.dates import given_time
-from recall_integrations.facts.rows import RULE, Row, row_of
+from recall_integrations.facts.rows import Row, row_of
 from recall_integrations.facts.said import IS, ME, NOT, OPS, YOU, Said, name_key
 from recall_integrations.facts.slots import OPEN, Slots
 from recall_integrations.patterns import regex
@@ -302,7 +301,6 @@ def _confidence(given: object) -> float:
 
 LLM = "llm"
 PLACE = 1_000_000  # place of the first in its memory: behind all that rules find
-_Key = tuple[int, str, str]  # (num, subject, slot)
 _f = schema.facts.c
 
 
@@ -319,53 +317,25 @@ def rows_of(message: Message, said: Iterable[Said]) -> tuple[list[Row], int]:
     return [{"num": message.num, "place": PLACE + i, **row} for i, row in enumerate(found.values())], nobody
 
 
-def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> tuple[int, int]:
-    """Store rows of memories that are there, in the caller's transaction; return how many, and how many were weaker."""
-    if not made:
-        return 0, 0
-    by_key: dict[_Key, list[Row]] = defaultdict(list)
-    for row in made:
-        by_key[row["num"], row["subject"], row["slot"]].append(row)
-    there = _there(connection, scope_id, sorted({row["num"] for row in made}))
-    stored: list[Row] = []
-    for key, rows in by_key.items():
-        others = there.get(key, {})
-        confident = max(row["confidence"] for row in rows)
-        if any(by != RULE for by in others) or confident < others.get(RULE, 0.0):
-            continue
-        if RULE in others:
-            connection.execute(delete(schema.facts).where(*_of(scope_id, key), _f.by == RULE))
-        stored += [{"scope_id": scope_id, **row} for row in rows]
-    insert_rows(connection, schema.facts, stored)
-    return len(stored), len(made) - len(stored)
-
-
-def _of(scope_id: int, key: _Key) -> tuple[ColumnElement[bool], ...]:
-    num, subject, slot = key
-    return _f.scope_id == scope_id, _f.num == num, _f.subject == subject, _f.slot == slot
-
-
-def _there(connection: Connection, scope_id: int, nums: Sequence[int]) -> Mapping[_Key, dict[str, float]]:
-    """Return who else has read these memories, with the best confidence of each."""
-    found: dict[_Key, dict[str, float]] = defaultdict(dict)
-    for part in in_parts(nums):
-        query = select(_f.num, _f.subject, _f.slot, _f.by, _f.confidence)
-        for num, subject, slot, by, confidence in connection.execute(
-            query.where(_f.scope_id == scope_id, _f.num.in_(part))
-        ):
-            known = found[num, subject, slot]
-            known[by] = max(confidence, known.get(by, 0.0))
-    return found
+def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> int:
+    """Store rows of memories, in the caller's transaction, but for slots that others read; return how many."""
+    there: set[tuple[int, str, str]] = set()
+    for part in in_parts(sorted({row["num"] for row in made})):
+        query = select(_f.num, _f.subject, _f.slot).where(_f.scope_id == scope_id, _f.num.in_(part))
+        there.update((num, subject, slot) for num, subject, slot in connection.execute(query))
+    stored = [row for row in made if (row["num"], row["subject"], row["slot"]) not in there]
+    insert_rows(connection, schema.facts, [{"scope_id": scope_id, **row} for row in stored])
+    return len(stored)
 
 
 def give_way(connection: Connection) -> None:
-    """Remove rows that rules read anew where a model's reading stands, in the caller's transaction."""
+    """Remove a model's rows of slots that rules now read, in the caller's transaction."""
     other = schema.facts.alias("other")
     same = exists().where(
         other.c.scope_id == _f.scope_id,
         other.c.num == _f.num,
         other.c.subject == _f.subject,
         other.c.slot == _f.slot,
-        other.c.by == LLM,
+        other.c.by != LLM,
     )
-    connection.execute(delete(schema.facts).where(_f.by == RULE, same))
+    connection.execute(delete(schema.facts).where(_f.by == LLM, same))

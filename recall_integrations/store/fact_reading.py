@@ -96,7 +96,7 @@ PEOPLE_MAX = 200  # names of a thread
 wall = time.time
 SMALLER = 4  # a batch that gave nothing is followed by one of this part of its size
 DONE, MORE, BUDGET = "", "more", "budget"
-WEAKER, GONE, UNANSWERED = "weaker than a rule", "gone meanwhile", "unanswered"
+RULED, GONE, UNANSWERED = "read by rules", "gone meanwhile", "unanswered"
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -342,7 +342,7 @@ class FactReader:
                         own, nobody = by_llm.rows_of(message, said[message.num])
                         made += own
                         tally.refused.update({BAD_SUBJECT: nobody} if nobody else {})
-                stored, weaker = by_llm.write(connection, batch.scope_id, made)
+                stored = by_llm.write(connection, batch.scope_id, made)
                 marks = [{"scope_id": batch.scope_id, "num": num, "by": self._name} for num in sorted(there)]
                 insert_rows(connection, schema.facts_read, marks)
                 touched = touching.touch(connection, batch.scope_id) if stored else None
@@ -351,7 +351,7 @@ class FactReader:
                 touching.touched(batch.scope_id, touched)
         tally.memories += len(there)
         tally.facts += stored
-        tally.refused.update({WEAKER: weaker} if weaker else {})
+        tally.refused.update({RULED: len(made) - stored} if len(made) > stored else {})
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
     def _hour_s(self) -> float:
