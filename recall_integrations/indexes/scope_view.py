@@ -95,29 +95,20 @@ class Told:
         np.maximum.at(found, self.rows, share)
         return found
 
-    def of_row(self, row: int, start: int | None = None, stop: int | None = None) -> tuple[int, int] | None:
-        """Return the told time of a row with the largest share in a window; `None` = it tells none of the window."""
-        first, last = np.searchsorted(self.rows, [row, row + 1]).tolist()
-        best: tuple[int, int] | None = None
-        most = 0.0
-        for begin, end in zip(self.start[first:last].tolist(), self.stop[first:last].tolist(), strict=True):
-            inside = min(end, end if stop is None else stop) - max(begin, begin if start is None else start)
-            share = inside / max(end - begin, 1)
-            if share >= SHARE_LEAST and share > most:
-                best, most = (begin, end), share
-        return best
-
     def of_rows(
         self, rows: Sequence[int], start: int | None = None, stop: int | None = None
     ) -> dict[int, tuple[int, int]]:
-        """Return `of_row` of the rows that tell a time of a window: few do, and all are looked up together."""
-        if not len(self.rows) or not rows:
-            return {}
-        at = np.searchsorted(self.rows, rows)
-        at[at == len(self.rows)] = 0
-        tell = (self.rows[at] == rows).tolist()
-        found = {row: self.of_row(row, start, stop) for row, tells in zip(rows, tell, strict=True) if tells}
-        return {row: time for row, time in found.items() if time is not None}
+        """Return of each row that tells a time of a window the told time with the largest share in it."""
+        found: dict[int, tuple[int, int]] = {}
+        places = (self.rows.searchsorted(rows, side).tolist() for side in ("left", "right"))
+        for row, first, last in zip(rows, *places, strict=True):
+            most = 0.0
+            for begin, end in zip(self.start[first:last].tolist(), self.stop[first:last].tolist(), strict=True):
+                inside = min(end, end if stop is None else stop) - max(begin, begin if start is None else start)
+                share = inside / max(end - begin, 1)
+                if share >= SHARE_LEAST and share > most:
+                    found[row], most = (begin, end), share
+        return found
 
     def tells(self) -> NDArray[np.bool_]:
         """Flag the rows that tell a time."""
