@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from cachetools import LRUCache
 from numpy.typing import NDArray
-from sqlalchemy import Engine, Select, and_, func, select
+from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
@@ -21,7 +21,7 @@ from recall_integrations.facts.said import IS, OPS, name_key, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.indexes.times import stays, to_micros
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED
@@ -267,10 +267,9 @@ class FactTables:
         self,
         engine: Engine,
         slots: Slots | None,
-        ended: Callable[[int], int] = lambda _scope_id: 0,
         index: Callable[[int], EntityIndex] = lambda _scope_id: _NOBODY,
     ) -> None:
-        self._engine, self._slots, self._ended, self._index = engine, slots, ended, index
+        self._engine, self._slots, self._index = engine, slots, index
         self._kept: LRUCache[int, _Kept] = LRUCache(SCOPES_MAX)
         self._lock = threading.Lock()
 
@@ -305,11 +304,8 @@ class FactTables:
     def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
-        query = query.order_by(f.num, f.place).limit(FACTS_MAX + 1)
-        rows = self._rows(query)
-        if len(rows) > FACTS_MAX:
-            newest = self._rows(self._newest(view.scope_id, kept.upto, last))
-            rows = sorted(newest, key=lambda row: (row.num, row.place))
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
@@ -327,19 +323,6 @@ class FactTables:
             if key not in known:
                 kept.keys[row.num] = (*known, key)
         kept.upto = last
-
-    def _rows(self, query: Select[Any]) -> Sequence[Any]:
-        with reading(self._engine) as connection:
-            return connection.execute(query).all()
-
-    def _newest(self, scope_id: int, after: int, last: int) -> Select[Any]:
-        """Select the facts of living memories, the newest by their time."""
-        f, m = schema.facts.c, schema.memories.c
-        of = and_(m.scope_id == f.scope_id, m.num == f.num)
-        query = select(*COLUMNS).select_from(schema.facts.join(schema.memories, of))
-        query = query.where(f.scope_id == scope_id, f.num > after, f.num <= last, stays(self._ended(scope_id)))
-        by_time = func.coalesce(m.event_at, m.created_at).desc()
-        return query.order_by(by_time, f.num.desc(), f.place.desc()).limit(FACTS_MAX)
 
 
 _f = schema.facts.c
