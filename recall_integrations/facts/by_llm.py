@@ -17,7 +17,7 @@ import json
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from importlib import resources
 from math import isnan
@@ -28,10 +28,9 @@ from sqlalchemy import Connection, delete, exists, select
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
-from recall_integrations.facts.dates import given_time
-from recall_integrations.facts.rows import Row, row_of
-from recall_integrations.facts.said import IS, ME, NOT, OPS, YOU, Said, name_key
-from recall_integrations.facts.slots import OPEN, Slots
+from recall_integrations.facts.rows import BAD_SUBJECT, Row, row_of, stated
+from recall_integrations.facts.said import ME, YOU, Said, name_key
+from recall_integrations.facts.slots import Slots
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
@@ -144,13 +143,9 @@ def answers_in(text: str, count: int) -> Answers:
     return Answers(claims=claims, refused=refused)
 
 
-NO_OBJECT, BAD_SLOT, BAD_OP, NO_VALUE = "no object", "slot", "op", "no value"
-NOT_IN_TEXT, HIDDEN, BAD_SUBJECT, BAD_DATE = "not in the text", "redacted", "subject", "date"
+NO_OBJECT, NOT_IN_TEXT, HIDDEN, BAD_DATE = "no object", "not in the text", "redacted", "date"
 TOO_MANY = "too many"
-VALUE_CHARS_MAX = 500
-SUBJECT_CHARS_MAX = 100
 FACTS_MAX = 32  # facts of one message
-OPEN_WORDS_MAX, OPEN_CHARS_MAX = 4, 60
 CONFIDENCE = 0.7  # confidence where the model says none
 _BACK, _AHEAD = timedelta(days=366 * 130), timedelta(days=366 * 50)
 _KEPT = frozenset("+#%&@$€£¥°")  # signs that count: "C++" is not "C"
@@ -165,40 +160,21 @@ _PRONOUNS = frozenset(
 
 def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
     """Return the statement of a claim, or the reason why it is not believed."""
-    if not isinstance(claim, Mapping):
-        return NO_OBJECT
-    slot = _slot(claim.get("slot"), slots)
-    if slot is None:
-        return BAD_SLOT
-    op = claim.get("op", IS)
-    if not isinstance(op, str) or op not in OPS:
-        return BAD_OP
-    value = _text(claim.get("value", ""))
-    if value is None or len(value) > VALUE_CHARS_MAX or (not value and op != NOT):
-        return NO_VALUE
-    if _HIDDEN.search(value):
+    made = stated(claim, slots) if isinstance(claim, Mapping) else NO_OBJECT
+    if isinstance(made, str):
+        return made
+    if _HIDDEN.search(made.value):
         return HIDDEN
-    if value and not in_message(value, message):
+    if made.value and not in_message(made.value, message):
         return NOT_IN_TEXT
-    subject = _subject(claim.get("subject", ME), message)
+    subject = _subject(made.subject, message)
     if subject is None:
         return BAD_SUBJECT
-    times = _times(claim, message.at)
-    if times is None:
+    if not _possible(claim, made, message.at):
         return BAD_DATE
-    before = _text(claim.get("instead_of", "")) or ""
-    return Said(
-        slot=slot,
-        value=value,
-        subject=subject,
-        op=op,
-        # The replaced value may stand in an earlier message; then the timeline knows it, and we need not.
-        instead_of=before if 0 < len(before) <= VALUE_CHARS_MAX and in_message(before, message) else "",
-        corrects=claim.get("corrects") is True,
-        since=times[0],
-        until=times[1],
-        confidence=_confidence(claim.get("confidence", CONFIDENCE)),
-    )
+    # The replaced value may stand in an earlier message; then the timeline knows it, and we need not.
+    before = made.instead_of if in_message(made.instead_of, message) else ""
+    return replace(made, subject=subject, instead_of=before, confidence=_confidence(claim.get("confidence")))
 
 
 def in_message(value: str, message: Message) -> bool:
@@ -234,33 +210,7 @@ def _within(text: str, left: int, right: int) -> bool:
     return not any(unicodedata.category(text[place]) == "Lo" for place in (left, right))
 
 
-def _slot(given: object, slots: Slots) -> str | None:
-    if not isinstance(given, str) or len(given) > OPEN_CHARS_MAX:
-        return None
-    name = " ".join(given.casefold().split())
-    if name.startswith(OPEN):
-        words = name.removeprefix(OPEN).replace("_", " ").split()
-        if not 0 < len(words) <= OPEN_WORDS_MAX or not all(any(map(str.isalnum, word)) for word in words):
-            return None
-        noun = " ".join(words)
-        return slots.of_noun.get(noun, f"{OPEN}{noun}")
-    known = name.replace(" ", "_")
-    return known if known in slots else slots.of_noun.get(name)
-
-
-def _text(given: object) -> str | None:
-    if isinstance(given, str):
-        return given.strip()
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return str(given)
-    return "" if given is None else None
-
-
-def _subject(given: object, message: Message) -> str | None:
-    if given is None:
-        return ME
-    if not isinstance(given, str) or len(given) > SUBJECT_CHARS_MAX:
-        return None
+def _subject(given: str, message: Message) -> str | None:
     name = " ".join(given.split())
     key = name_key(name)
     if key in _WHO_ASKS:
@@ -277,20 +227,13 @@ def _subject(given: object, message: Message) -> str | None:
     return name if apart and name_key(owner) in message.people and in_message(whose, message) else None
 
 
-def _times(claim: Mapping[str, Any], at: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """Return since when and until when; `None` where one cannot be read, or they cannot be true."""
-    found: list[datetime | None] = []
-    for name in ("since", "until"):
-        given = claim.get(name)
-        if given is None or given == "":
-            found.append(None)
-            continue
-        time = given_time(given)
-        if time is None or not at - _BACK <= time <= at + _AHEAD:
-            return None
-        found.append(time)
-    since, until = found
-    return None if since is not None and until is not None and since > until else (since, until)
+def _possible(claim: Mapping[str, Any], made: Said, at: datetime) -> bool:
+    """Say whether since when and until when can be read, and may be true."""
+    for name, time in (("since", made.since), ("until", made.until)):
+        told = claim.get(name) not in (None, "")
+        if told and (time is None or not at - _BACK <= time <= at + _AHEAD):
+            return False
+    return made.since is None or made.until is None or made.since <= made.until
 
 
 def _confidence(given: object) -> float:

@@ -20,7 +20,7 @@ from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, 
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
-VERSION = 12  # stored with the facts in a store: facts of another version are made anew
+VERSION = 13  # stored with the facts in a store: facts of another version are made anew
 _SENTENCE_END = regex(r"[.!?]+(?=[\s\"'”’)]|$)|[;\n]")
 _BLANK = blanked('.,;:!?()"“”[]*')
 _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WAS, "past": WAS, "not": NOT}

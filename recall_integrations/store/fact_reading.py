@@ -29,7 +29,6 @@ from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (
-    BAD_SUBJECT,
     FACTS_MAX,
     TOO_MANY,
     Answers,
@@ -38,6 +37,7 @@ from recall_integrations.facts.by_llm import (
     checked,
     message_of,
 )
+from recall_integrations.facts.rows import BAD_SUBJECT
 from recall_integrations.facts.said import Said, name_key
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door

@@ -107,7 +107,7 @@ def facts_of(
     subjects = None if subject is None else _subjects(subject, index)
     if subjects is not None:
         subjects |= {name for one in subjects for name in names_of(one)}
-    wanted = None if slot is None else _slots(slot, parts.slots)
+    wanted = None if slot is None else _slot(slot, parts.slots)
     told, ids = _read_facts(parts, scope_id, subjects, wanted)
     told = _merged(told, names_of)
     found: list[Fact] = []
@@ -136,15 +136,15 @@ def _subjects(subject: object, index: EntityIndex) -> set[str]:
     return {key, *(name_key(name) for entity_id in index.lookup(subject) for name in index.names(entity_id))}
 
 
-def _slots(slot: object, slots: Slots) -> set[str]:
-    if not isinstance(slot, str) or not slot.strip():
+def _slot(slot: object, slots: Slots) -> str:
+    name = slots.named(slot, openly=True)
+    if name is None:
         raise InvalidArgument("slot must be the name of one, such as 'phone_number', or what people call it.")
-    name = " ".join(slot.casefold().split())
-    return {name, name.replace(" ", "_"), slots.of_noun.get(name, name), f"open:{name}"}
+    return name
 
 
 def _read_facts(
-    parts: StoreParts, scope_id: int, subjects: set[str] | None, slots: set[str] | None
+    parts: StoreParts, scope_id: int, subjects: set[str] | None, slot: str | None
 ) -> tuple[dict[Key, list[Told]], dict[int, str]]:
     """Read the facts of each subject and slot, and the ids of their memories."""
     f, m = schema.facts.c, schema.memories.c
@@ -154,8 +154,8 @@ def _read_facts(
     query = query.where(f.scope_id == scope_id, f.slot != REPLACES)
     if subjects is not None:
         query = query.where(f.subject.in_(sorted(subjects)))
-    if slots is not None:
-        query = query.where(f.slot.in_(sorted(slots)))
+    if slot is not None:
+        query = query.where(f.slot == slot)
     if not parts.expiry.none:
         query = query.where(stays(parts.expiry.now()))
     told: dict[Key, list[Told]] = {}
