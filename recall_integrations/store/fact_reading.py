@@ -22,7 +22,6 @@ from typing import Any
 from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
-from recall_integrations.config import FactsConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta, spent_key
 from recall_integrations.database.sending import insert_rows
@@ -56,36 +55,6 @@ from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
 
 HOUR_S = 3_600.0
-
-
-class Budget:
-    """The budget of an hour. Used under the store's write lock."""
-
-    def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
-        self._settings, self._clock = settings, clock
-
-    def left_s(self, connection: Connection) -> float:
-        """Return the seconds until the next call may begin; 0 = now."""
-        since, calls = self._spent(connection)
-        return 0.0 if calls < self._settings.llm_calls_per_hour else max(1.0, since + HOUR_S - self._clock())
-
-    def spend(self, connection: Connection) -> None:
-        """Note a call as spent, in the caller's transaction."""
-        since, calls = self._spent(connection)
-        put_meta(connection, spent_key(connection), json.dumps({"since": since, "calls": calls + 1}))
-
-    def _spent(self, connection: Connection) -> tuple[float, int]:
-        """Return the start of the hour in wall seconds, and the calls in it."""
-        now = self._clock()
-        try:
-            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
-            since, calls = noted["since"], noted["calls"]
-        except (ValueError, TypeError, KeyError):
-            return now, 0
-        known = is_number(since) and is_whole(calls)
-        return (since, calls) if known and since <= now < since + HOUR_S else (now, 0)
-
-
 logger = logging.getLogger("recall_integrations")
 
 COMPONENT = "facts"
@@ -99,7 +68,7 @@ DONE, MORE, BUDGET = "", "more", "budget"
 RULED, GONE, UNANSWERED = "read by rules", "gone meanwhile", "unanswered"
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(slots=True, kw_only=True)
 class FactsRead:
     """The result of reading.
 
@@ -118,16 +87,6 @@ class FactsRead:
     calls: int = 0
     left: int = 0
     stopped: str = ""
-    refused: Mapping[str, int] = field(default_factory=dict)
-
-
-@record(slots=True, kw_only=True)
-class Tally:
-    """Counts of reading so far."""
-
-    memories: int = 0
-    facts: int = 0
-    calls: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -143,13 +102,12 @@ class _Batch:
 class FactReader:
     """Reads facts. Threads may share it; one batch of a store is read at a time."""
 
-    def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, parts: StoreParts, llm: Callable[[str], str]) -> None:
         if parts.slots is None:
             raise InvalidArgument("This store keeps no facts (facts.keep: false), so no LLM can read any.")
-        config, clock = parts.config, wall if clock is None else clock
+        config, self._clock = parts.config, wall
         self._parts, self._llm, self._slots = parts, llm, parts.slots
         self._settings = config.facts
-        self._budget = Budget(config.facts, clock)
         self._name = f"{by_llm.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
         self._guard = Guard(
             COMPONENT,
@@ -158,26 +116,22 @@ class FactReader:
                 f"{COMPONENT}:{identity_of(llm)}",
                 failures_max=config.breakers.failures_max,
                 open_s=config.breakers.open_s,
-                clock=clock,
+                clock=self._clock,
                 shelf=Shelf(parts.path / BREAKERS_FILE),
             ),
             threads=Bulkhead(COMPONENT, 2),
             attempts=TRIES,
         )
         self._size = BATCH
-        self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
         self._patterns = config.privacy.compiled
         self._warned = ""
 
     # -- what others ask ---------------------------------------------------------------------------------------------
 
-    def read(
-        self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
-    ) -> FactsRead:
+    def read(self, scope: Scope | None, budget: int | None, advance: Callable[[int], None]) -> FactsRead:
         """Read the memories that no model has read yet, until all are read, or something stops it."""
-        tally, state = Tally(), MORE
-        end = Deadline.after(None) if deadline is None else deadline
+        tally, state, end = FactsRead(), MORE, Deadline.after(None)
         while state == MORE:
             if budget is not None and tally.calls >= budget:
                 state = BUDGET if self.left(scope) else DONE
@@ -185,16 +139,10 @@ class FactReader:
             before = tally.memories
             state = self.step(tally, end, scope, hourly=budget is None)
             advance(tally.memories - before)
-        return FactsRead(
-            memories=tally.memories,
-            facts=tally.facts,
-            calls=tally.calls,
-            left=self.left(scope),
-            stopped=state,
-            refused=dict(tally.refused),
-        )
+        tally.left, tally.stopped = self.left(scope), state
+        return tally
 
-    def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
+    def step(self, tally: FactsRead, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
         """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop."""
         parts = self._parts
         with parts.reading_facts, parts.errors():
@@ -243,21 +191,18 @@ class FactReader:
 
     def _unread(self, scope_id: int) -> Sequence[Any]:
         m = schema.memories.c
-        after = self._read_to.get(scope_id, -1)
         left = self._left.get(scope_id, set())
         now = self._parts.expiry.now()
         query = (
             select(m.num, m.text, m.actor, m.role, m.event_at, m.created_at, m.thread)
             .select_from(_UNREAD)
-            .where(m.scope_id == scope_id, m.num > after, _IS_UNREAD)
+            .where(m.scope_id == scope_id, _IS_UNREAD)
             .where((m.expires_at.is_(None)) | (m.expires_at > now))
             .order_by(m.num)
             .limit(self._size + len(left))
         )
         with self._parts.engine.connect() as connection:
-            last = connection.execute(select(func.max(m.num)).where(m.scope_id == scope_id)).scalar() or 0
             found = connection.execute(query).all()
-        self._read_to[scope_id] = found[0].num - 1 if found else max(after, last)
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
@@ -270,7 +215,7 @@ class FactReader:
                 found[thread] = frozenset(name_key(name) for name in names if role_of(name) is None)
         return found
 
-    def _ask(self, batch: _Batch, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
+    def _ask(self, batch: _Batch, tally: FactsRead, deadline: Deadline) -> tuple[str, Answers | None]:
         """Ask the model: return its answer, or the reason why there is none."""
         prompt, count = by_llm.prompt_for(batch.messages, self._slots), len(batch.messages)
         if self._guard.breaker.refuses():
@@ -300,7 +245,7 @@ class FactReader:
             self._left.setdefault(scope_id, set()).add(messages[0].num)
         self._size = max(1, min(self._size, len(messages)) // SMALLER)
 
-    def _take(self, batch: _Batch, answers: Answers, tally: Tally) -> None:
+    def _take(self, batch: _Batch, answers: Answers, tally: FactsRead) -> None:
         """Store the believed facts, and mark the memories as read."""
         said = {
             message.num: self._believed(message, answers.claims[n], tally.refused)
@@ -327,7 +272,7 @@ class FactReader:
                 refused[one] += 1
         return found
 
-    def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: Tally) -> None:
+    def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: FactsRead) -> None:
         parts, m = self._parts, schema.memories.c
         nums = sorted(said)
         touching = Removing(parts)
@@ -354,17 +299,33 @@ class FactReader:
         tally.refused.update({RULED: len(made) - stored} if len(made) > stored else {})
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
-    def _hour_s(self) -> float:
-        with self._parts.engine.connect() as connection:
-            return self._budget.left_s(connection)
+    # -- the budget of an hour, which is kept in the store ------------------------------------------------------------
 
-    # -- small things ------------------------------------------------------------------------------------------------
+    def _hour_s(self) -> float:
+        """Return the seconds until the next call may begin; 0 = now."""
+        with self._parts.engine.connect() as connection:
+            since, calls = self._spent(connection)
+        return 0.0 if calls < self._settings.llm_calls_per_hour else max(1.0, since + HOUR_S - self._clock())
 
     def _spend(self) -> None:
         with self._parts.write_lock:
             self._parts.check_open()
             with self._parts.engine.begin() as connection:
-                self._budget.spend(connection)
+                since, calls = self._spent(connection)
+                put_meta(connection, spent_key(connection), json.dumps({"since": since, "calls": calls + 1}))
+
+    def _spent(self, connection: Connection) -> tuple[float, int]:
+        """Return the start of the hour in wall seconds, and the calls in it."""
+        now = self._clock()
+        try:
+            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
+            since, calls = noted["since"], noted["calls"]
+        except (ValueError, TypeError, KeyError):
+            return now, 0
+        known = is_number(since) and is_whole(calls)
+        return (since, calls) if known and since <= now < since + HOUR_S else (now, 0)
+
+    # -- small things ------------------------------------------------------------------------------------------------
 
     def _warn(self, reason: str, detail: str) -> None:
         """Warn once about a failure, until the model works again."""
@@ -426,7 +387,7 @@ class FactFilling:
         reader = self._reader()
         if reader is None or self._all.over or self._filling.halted:
             return False
-        state = reader.step(Tally(), self._all)
+        state = reader.step(FactsRead(), self._all)
         if state not in (DONE, MORE) and not self._all.over:
             self._wake_later(reader.wait_s() or AGAIN_S)
         return state == MORE
