@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -118,8 +118,6 @@ class Told:
 
 
 TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
-FEW_SORTED = 128  # rows of which all are sorted by score and id where some scores are equal
-SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
 STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
 Mask = NDArray[np.bool_]
@@ -233,29 +231,15 @@ class ScopeView:
         if new.all():
             return order
         begins = [*new.nonzero()[0].tolist(), len(order)]
-        if len(order) <= FEW_SORTED:
-            ids, named, places = self.ids, rows.tolist(), order.tolist()
-            for begin, end in pairwise(begins):
-                if end - begin > 1:  # names are looked at only where numbers do not tell
-                    places[begin:end] = sorted(places[begin:end], key=lambda place: ids[named[place]])
-            return np.asarray(places, dtype=np.int64)
+        ids, named, places = self.ids, rows.tolist(), order.tolist()
         for begin, end in pairwise(begins):
-            if end - begin > 1:
-                level = order[begin:end]
-                order[begin:end] = level[self._by_id(rows[level])]
-        return order
-
-    def _by_id(self, rows: Rows) -> list[int]:
-        """Return the places of rows, in order of their ids."""
-        names = list(map(self.ids.__getitem__, rows.tolist()))
-        return sorted(range(len(names)), key=names.__getitem__)
+            if end - begin > 1:  # names are looked at only where numbers do not tell
+                places[begin:end] = sorted(places[begin:end], key=lambda place: ids[named[place]])
+        return np.asarray(places, dtype=np.int64)
 
     def _first_by_id(self, rows: Rows, limit: int) -> list[int]:
         """Return the places of the first `limit` rows by their ids."""
-        if len(rows) <= SORTED_MAX:
-            return self._by_id(rows)[:limit]
-        ids = self.ids
-        named = ((ids[row], place) for place, row in enumerate(rows.tolist()))
+        named = zip(map(self.ids.__getitem__, rows.tolist()), count(), strict=False)
         return [place for _, place in heapq.nsmallest(limit, named)]
 
     def top(self, rows: Rows, scores: NDArray[Any], limit: int) -> tuple[Rows, NDArray[np.float32]]:
