@@ -23,7 +23,7 @@ from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
 from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.grammar import table
-from recall_integrations.facts.said import IS, NOT, OPS, Said, subject_key
+from recall_integrations.facts.said import IS, NOT, OPS, RULE, Said, subject_key
 from recall_integrations.facts.slots import DEFAULT, NAME_CHARS_MAX, Slots
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.logs import told
@@ -102,7 +102,6 @@ BATCH = 2_000
 READ_CHARS = 600  # characters of a text; people who tell of themselves are brief, and documents tell of other things
 ANSWER_CHARS = 300  # characters of an assistant, who says what it has understood before it goes on
 TIMES_CHARS = 1_000
-RULE = "rule"
 Row = dict[str, Any]
 
 
