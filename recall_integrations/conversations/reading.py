@@ -18,6 +18,7 @@ from importlib import resources
 from typing import Any
 
 from recall_integrations.errors import InvalidMemory
+from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import holds, plain
 from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.said import name_key
@@ -34,13 +35,12 @@ from recall_integrations.types.roles import Role
 CHARS_MAX = 4_000  # of a turn or an old memory that are sent
 TEXT_CHARS_MAX, NAME_CHARS_MAX, ENTITIES_MAX = 500, 100, 12
 EACH_MAX = 8  # memories of a turn, on average
-ANSWER_CHARS_MAX, TRIES_MAX = 100_000, 5_000
+ANSWER_CHARS_MAX = 100_000
 GROUNDED_MIN, SURE_MIN = 0.25, 0.5  # share of the words that stand in the turns: of a memory; of one that replaces
 _BACK, _AHEAD = timedelta(days=366 * 130), timedelta(days=366 * 50)
 _ASKED = (resources.files("recall_integrations.conversations") / "prompt.txt").read_text(encoding="utf-8")
 _HIDDEN = regex(r"\[[a-z][a-z0-9_]*-\d+\]|\[withheld\]")
 _NUMBER = regex(r"\d(?:[.,' ]?\d)*")
-_NOTHING = regex(r"\[\s*\]")
 _SPEAKER = frozenset({"", "me", "i", "myself", "speaker", "the speaker"})
 _TYPES = frozenset({"fact", "preference", "event", "skill", "observation", "summary"})
 _WORDS_FOR: Mapping[str, str] = {
@@ -95,28 +95,8 @@ def _line(name: str, n: int, one: Shown) -> str:
 
 
 def objects_in(answer: str) -> list[Mapping[str, Any]] | None:
-    """Return the JSON objects in an answer, whatever stands around them; `None` = it holds no JSON.
-
-    Objects inside of a list, or under a key of another object, count; of an answer that is cut off, those before the
-    cut.
-    """
-    text = without_thinking(answer[:ANSWER_CHARS_MAX])
-    found: list[Mapping[str, Any]] = []
-    decoder, at, any_json = json.JSONDecoder(), 0, _NOTHING.search(text) is not None
-    for _ in range(TRIES_MAX):
-        at = text.find("{", at)
-        if at < 0:
-            break
-        try:
-            one, at = decoder.raw_decode(text, at)
-        except (ValueError, RecursionError):
-            at += 1
-            continue
-        any_json = True
-        inner = [part for value in one.values() if isinstance(value, list) for part in value if isinstance(part, dict)]
-        found += [one] if "text" in one or not inner else inner
-    found = [one for one in found if one and not all(isinstance(value, list) and not value for value in one.values())]
-    return found if found or any_json else None
+    """Return the JSON objects in an answer, whatever stands around them; `None` = it holds no JSON."""
+    return by_llm.objects_in(without_thinking(answer[:ANSWER_CHARS_MAX]), "text")
 
 
 @record(frozen=True, slots=True, kw_only=True)

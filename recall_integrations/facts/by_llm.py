@@ -7,32 +7,30 @@ A claim is believed if its value stands in the text and in the part that the mod
 redacted can be a value, and nothing that another message says. Its subject is who says it, whom an assistant speaks to,
 or a name that stands in the text or speaks in its thread; its slot is one of the schema, or an open one.
 
-For the same memory, subject and slot: what the memory's own fields say stands, and a model's reading of it is not
-stored; of a rule's reading and a model's, the more confident one stands, the model's where they are equal; when rules
-read all memories anew, a model's reading that stands stays.
+For the same memory, subject and slot, what a rule reads or the memory's own fields say stands: a model's reading of it
+is not stored.
 """
 
 from __future__ import annotations
 
 import json
 import unicodedata
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from importlib import resources
 from math import isnan
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, delete, exists, select
+from sqlalchemy import Connection, delete, exists, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import insert_rows
-from recall_integrations.facts.dates import given_time
-from recall_integrations.facts.rows import RULE, Row, row_of
-from recall_integrations.facts.said import IS, ME, NOT, OPS, YOU, Said, name_key
-from recall_integrations.facts.slots import OPEN, Slots
+from recall_integrations.facts.rows import BAD_SUBJECT, Row, row_of, stated
+from recall_integrations.facts.said import ME, YOU, Said, name_key
+from recall_integrations.facts.slots import Slots
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
@@ -57,32 +55,11 @@ class Message:
     people: frozenset[str] = frozenset()  # names of those who speak in its thread
 
 
-def message_of(
-    num: int,
-    text: str,
-    at: datetime,
-    *,
-    actor: str | None = None,
-    role: Role | None = None,
-    thread: str | None = None,
-    people: frozenset[str] = frozenset(),
-    door: Door,
-) -> Message:
+def message_of(num: int, text: str, at: datetime, *, door: Door, actor: str | None = None, **more: Any) -> Message:
     """Make a message, with what of it may be sent."""
     # Redacted before it is cut: nobody could tell what half a number is.
-    shown = door.text(text)
-    name = None if actor is None else door.text(actor)
-    return Message(
-        num=num,
-        text=text,
-        sent=shown[:CHARS_MAX],
-        at=at,
-        actor=actor,
-        role=role,
-        actor_sent=name,
-        thread=thread,
-        people=people,
-    )
+    sent, name = door.text(text)[:CHARS_MAX], None if actor is None else door.text(actor)
+    return Message(num=num, text=text, sent=sent, at=at, actor=actor, actor_sent=name, **more)
 
 
 VERSION = 1  # stored with what was read; an answer to another prompt is not taken for one to this
@@ -108,8 +85,33 @@ def prompt_for(messages: Sequence[Message], slots: Slots) -> str:
 
 
 ANSWER_CHARS_MAX = 200_000  # no answer about some hundred messages is as long
-LINES_MAX = 5_000
+OBJECTS_MAX = 5_000
 TOO_LONG, NO_JSON, UNKNOWN, TWICE, NO_LIST = "too long", "no JSON", "unknown message", "answered twice", "no list"
+_NOTHING = regex(r"\[\s*\]")
+
+
+def objects_in(text: str, mark: str) -> list[Mapping[str, Any]] | None:
+    """Return the JSON objects in an answer, whatever stands around them; `None` = it holds no JSON.
+
+    Objects inside of a list count, and so do those under a key of an object without the key `mark`; of an answer that
+    is cut off, those before the cut.
+    """
+    found: list[Mapping[str, Any]] = []
+    decoder, at, any_json = json.JSONDecoder(), 0, _NOTHING.search(text) is not None
+    for _ in range(OBJECTS_MAX):
+        at = text.find("{", at)
+        if at < 0:
+            break
+        try:
+            one, at = decoder.raw_decode(text, at)
+        except (ValueError, RecursionError):  # numbers without end and nesting without end are none
+            at += 1
+            continue
+        any_json = True
+        inner = [part for value in one.values() if isinstance(value, list) for part in value if isinstance(part, dict)]
+        found += [one] if mark in one or not inner else inner
+    found = [one for one in found if one and not all(isinstance(value, list) and not value for value in one.values())]
+    return found if found or any_json else None
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -119,16 +121,16 @@ class Answers:
     # number of the message → its claims; an empty list says that it states nothing
     claims: Mapping[int, Sequence[Any]] = field(default_factory=dict)
     refused: Mapping[str, int] = field(default_factory=dict)  # how many parts could not be read, by reason
-    chars: int = 0  # length of the answer
 
 
 def answers_in(text: str, count: int) -> Answers:
     """Read an answer."""
-    if len(text) > ANSWER_CHARS_MAX:
-        return Answers(refused={TOO_LONG: 1}, chars=len(text))
+    objects = objects_in(text, "n") if len(text) <= ANSWER_CHARS_MAX else []
+    if len(text) > ANSWER_CHARS_MAX or objects is None:
+        return Answers(refused={NO_JSON if objects is None else TOO_LONG: 1})
     refused: Counter[str] = Counter()
     claims: dict[int, Sequence[Any]] = {}
-    for each in _objects(text, refused):
+    for each in objects:
         n = each.get("n")
         if not is_whole(n) or not 1 <= n <= count:
             refused[UNKNOWN] += 1
@@ -138,60 +140,12 @@ def answers_in(text: str, count: int) -> Answers:
             refused[NO_LIST] += 1
         else:
             claims[n] = stated
-    return Answers(claims=claims, refused=refused, chars=len(text))
+    return Answers(claims=claims, refused=refused)
 
 
-def _objects(text: str, refused: Counter[str]) -> list[Mapping[str, Any]]:
-    whole = _loaded(_bare(text))
-    if whole is not None:
-        return _of_one(whole, refused)
-    found: list[Mapping[str, Any]] = []
-    for line in text.splitlines()[:LINES_MAX]:
-        bare = line.strip().rstrip(",")
-        if not bare or bare in "[]" or bare.startswith("```"):
-            continue
-        one = _loaded(bare)
-        if isinstance(one, dict):
-            found.append(one)
-        else:
-            refused[NO_JSON] += 1
-    return found
-
-
-def _of_one(whole: Any, refused: Counter[str]) -> list[Mapping[str, Any]]:
-    """Return the objects in an answer that is one piece of JSON."""
-    if isinstance(whole, dict) and "n" not in whole:
-        whole = next((value for value in whole.values() if isinstance(value, list)), [])
-    listed = whole if isinstance(whole, list) else [whole]
-    found: list[Mapping[str, Any]] = [one for one in listed if isinstance(one, dict)]
-    if len(found) < len(listed):
-        refused[NO_JSON] += len(listed) - len(found)
-    return found
-
-
-def _bare(text: str) -> str:
-    """Return a text without a fence around it."""
-    text = text.strip()
-    if text.startswith("```") and text.endswith("```") and "\n" in text:
-        return text[text.index("\n") : -3]
-    return text
-
-
-def _loaded(text: str) -> Any:
-    """Read JSON; `None` where it is none. Numbers without end and nesting without end are none."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-NO_OBJECT, BAD_SLOT, BAD_OP, NO_VALUE = "no object", "slot", "op", "no value"
-NOT_IN_TEXT, HIDDEN, BAD_SUBJECT, BAD_DATE = "not in the text", "redacted", "subject", "date"
+NO_OBJECT, NOT_IN_TEXT, HIDDEN, BAD_DATE = "no object", "not in the text", "redacted", "date"
 TOO_MANY = "too many"
-VALUE_CHARS_MAX = 500
-SUBJECT_CHARS_MAX = 100
 FACTS_MAX = 32  # facts of one message
-OPEN_WORDS_MAX, OPEN_CHARS_MAX = 4, 60
 CONFIDENCE = 0.7  # confidence where the model says none
 _BACK, _AHEAD = timedelta(days=366 * 130), timedelta(days=366 * 50)
 _KEPT = frozenset("+#%&@$€£¥°")  # signs that count: "C++" is not "C"
@@ -206,40 +160,21 @@ _PRONOUNS = frozenset(
 
 def checked(claim: Any, message: Message, slots: Slots) -> Said | str:
     """Return the statement of a claim, or the reason why it is not believed."""
-    if not isinstance(claim, Mapping):
-        return NO_OBJECT
-    slot = _slot(claim.get("slot"), slots)
-    if slot is None:
-        return BAD_SLOT
-    op = claim.get("op", IS)
-    if not isinstance(op, str) or op not in OPS:
-        return BAD_OP
-    value = _text(claim.get("value", ""))
-    if value is None or len(value) > VALUE_CHARS_MAX or (not value and op != NOT):
-        return NO_VALUE
-    if _HIDDEN.search(value):
+    made = stated(claim, slots) if isinstance(claim, Mapping) else NO_OBJECT
+    if isinstance(made, str):
+        return made
+    if _HIDDEN.search(made.value):
         return HIDDEN
-    if value and not in_message(value, message):
+    if made.value and not in_message(made.value, message):
         return NOT_IN_TEXT
-    subject = _subject(claim.get("subject", ME), message)
+    subject = _subject(made.subject, message)
     if subject is None:
         return BAD_SUBJECT
-    times = _times(claim, message.at)
-    if times is None:
+    if not _possible(claim, made, message.at):
         return BAD_DATE
-    before = _text(claim.get("instead_of", "")) or ""
-    return Said(
-        slot=slot,
-        value=value,
-        subject=subject,
-        op=op,
-        # The replaced value may stand in an earlier message; then the timeline knows it, and we need not.
-        instead_of=before if 0 < len(before) <= VALUE_CHARS_MAX and in_message(before, message) else "",
-        corrects=claim.get("corrects") is True,
-        since=times[0],
-        until=times[1],
-        confidence=_confidence(claim.get("confidence", CONFIDENCE)),
-    )
+    # The replaced value may stand in an earlier message; then the timeline knows it, and we need not.
+    before = made.instead_of if in_message(made.instead_of, message) else ""
+    return replace(made, subject=subject, instead_of=before, confidence=_confidence(claim.get("confidence")))
 
 
 def in_message(value: str, message: Message) -> bool:
@@ -275,33 +210,7 @@ def _within(text: str, left: int, right: int) -> bool:
     return not any(unicodedata.category(text[place]) == "Lo" for place in (left, right))
 
 
-def _slot(given: object, slots: Slots) -> str | None:
-    if not isinstance(given, str) or len(given) > OPEN_CHARS_MAX:
-        return None
-    name = " ".join(given.casefold().split())
-    if name.startswith(OPEN):
-        words = name.removeprefix(OPEN).replace("_", " ").split()
-        if not 0 < len(words) <= OPEN_WORDS_MAX or not all(any(map(str.isalnum, word)) for word in words):
-            return None
-        noun = " ".join(words)
-        return slots.of_noun.get(noun, f"{OPEN}{noun}")
-    known = name.replace(" ", "_")
-    return known if known in slots else slots.of_noun.get(name)
-
-
-def _text(given: object) -> str | None:
-    if isinstance(given, str):
-        return given.strip()
-    if isinstance(given, int | float) and not isinstance(given, bool):
-        return str(given)
-    return "" if given is None else None
-
-
-def _subject(given: object, message: Message) -> str | None:
-    if given is None:
-        return ME
-    if not isinstance(given, str) or len(given) > SUBJECT_CHARS_MAX:
-        return None
+def _subject(given: str, message: Message) -> str | None:
     name = " ".join(given.split())
     key = name_key(name)
     if key in _WHO_ASKS:
@@ -318,20 +227,13 @@ def _subject(given: object, message: Message) -> str | None:
     return name if apart and name_key(owner) in message.people and in_message(whose, message) else None
 
 
-def _times(claim: Mapping[str, Any], at: datetime) -> tuple[datetime | None, datetime | None] | None:
-    """Return since when and until when; `None` where one cannot be read, or they cannot be true."""
-    found: list[datetime | None] = []
-    for name in ("since", "until"):
-        given = claim.get(name)
-        if given is None or given == "":
-            found.append(None)
-            continue
-        time = given_time(given)
-        if time is None or not at - _BACK <= time <= at + _AHEAD:
-            return None
-        found.append(time)
-    since, until = found
-    return None if since is not None and until is not None and since > until else (since, until)
+def _possible(claim: Mapping[str, Any], made: Said, at: datetime) -> bool:
+    """Say whether since when and until when can be read, and may be true."""
+    for name, time in (("since", made.since), ("until", made.until)):
+        told = claim.get(name) not in (None, "")
+        if told and (time is None or not at - _BACK <= time <= at + _AHEAD):
+            return False
+    return made.since is None or made.until is None or made.since <= made.until
 
 
 def _confidence(given: object) -> float:
@@ -342,7 +244,6 @@ def _confidence(given: object) -> float:
 
 LLM = "llm"
 PLACE = 1_000_000  # place of the first in its memory: behind all that rules find
-_Key = tuple[int, str, str]  # (num, subject, slot)
 _f = schema.facts.c
 
 
@@ -359,53 +260,25 @@ def rows_of(message: Message, said: Iterable[Said]) -> tuple[list[Row], int]:
     return [{"num": message.num, "place": PLACE + i, **row} for i, row in enumerate(found.values())], nobody
 
 
-def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> tuple[int, int]:
-    """Store rows of memories that are there, in the caller's transaction; return how many, and how many were weaker."""
-    if not made:
-        return 0, 0
-    by_key: dict[_Key, list[Row]] = defaultdict(list)
-    for row in made:
-        by_key[row["num"], row["subject"], row["slot"]].append(row)
-    there = _there(connection, scope_id, sorted({row["num"] for row in made}))
-    stored: list[Row] = []
-    for key, rows in by_key.items():
-        others = there.get(key, {})
-        confident = max(row["confidence"] for row in rows)
-        if any(by != RULE for by in others) or confident < others.get(RULE, 0.0):
-            continue
-        if RULE in others:
-            connection.execute(delete(schema.facts).where(*_of(scope_id, key), _f.by == RULE))
-        stored += [{"scope_id": scope_id, **row} for row in rows]
-    insert_rows(connection, schema.facts, stored)
-    return len(stored), len(made) - len(stored)
-
-
-def _of(scope_id: int, key: _Key) -> tuple[ColumnElement[bool], ...]:
-    num, subject, slot = key
-    return _f.scope_id == scope_id, _f.num == num, _f.subject == subject, _f.slot == slot
-
-
-def _there(connection: Connection, scope_id: int, nums: Sequence[int]) -> Mapping[_Key, dict[str, float]]:
-    """Return who else has read these memories, with the best confidence of each."""
-    found: dict[_Key, dict[str, float]] = defaultdict(dict)
-    for part in in_parts(nums):
-        query = select(_f.num, _f.subject, _f.slot, _f.by, _f.confidence)
-        for num, subject, slot, by, confidence in connection.execute(
-            query.where(_f.scope_id == scope_id, _f.num.in_(part))
-        ):
-            known = found[num, subject, slot]
-            known[by] = max(confidence, known.get(by, 0.0))
-    return found
+def write(connection: Connection, scope_id: int, made: Sequence[Row]) -> int:
+    """Store rows of memories, in the caller's transaction, but for slots that others read; return how many."""
+    there: set[tuple[int, str, str]] = set()
+    for part in in_parts(sorted({row["num"] for row in made})):
+        query = select(_f.num, _f.subject, _f.slot).where(_f.scope_id == scope_id, _f.num.in_(part))
+        there.update((num, subject, slot) for num, subject, slot in connection.execute(query))
+    stored = [row for row in made if (row["num"], row["subject"], row["slot"]) not in there]
+    insert_rows(connection, schema.facts, [{"scope_id": scope_id, **row} for row in stored])
+    return len(stored)
 
 
 def give_way(connection: Connection) -> None:
-    """Remove rows that rules read anew where a model's reading stands, in the caller's transaction."""
+    """Remove a model's rows of slots that rules now read, in the caller's transaction."""
     other = schema.facts.alias("other")
     same = exists().where(
         other.c.scope_id == _f.scope_id,
         other.c.num == _f.num,
         other.c.subject == _f.subject,
         other.c.slot == _f.slot,
-        other.c.by == LLM,
+        other.c.by != LLM,
     )
-    connection.execute(delete(schema.facts).where(_f.by == RULE, same))
+    connection.execute(delete(schema.facts).where(_f.by == LLM, same))

@@ -7,15 +7,14 @@ from datetime import datetime, tzinfo
 from typing import Protocol
 
 from recall_integrations.facts.question import HISTORY, NOW, PREVIOUS, THEN, WHEN, StateAsked
-from recall_integrations.facts.said import alike, same
+from recall_integrations.facts.said import RULE, alike, same
 from recall_integrations.facts.slots import OPEN, Slots
-from recall_integrations.facts.timeline import PAST, Stretch
+from recall_integrations.facts.timeline import PAST, Stretch, held_at
 from recall_integrations.indexes.times import day_of, to_micros
 from recall_integrations.records import record
 from recall_integrations.types.facts import CORRECTED, RETRACTED
 
 Key = tuple[str, str]  # (subject, slot)
-RULE = "rule"
 FIRST_MAX = 20  # memories that are put first, at most
 
 
@@ -130,18 +129,13 @@ def _true(stretches: Sequence[Stretch]) -> list[Stretch]:
     return [s for s in stretches if s.ended != CORRECTED]
 
 
-def _held(stretches: Sequence[Stretch], at: int) -> list[Stretch]:
-    held = [s for s in stretches if s.holds_at(at)]
-    return sorted(held, key=lambda s: (-s.start, -s.told_at, s.nums[0]))
-
-
 def _newest(stretch: Stretch) -> tuple[int, ...]:
     """Return memories that say a value, the newest first: it says that the value still holds."""
     return stretch.nums[::-1]
 
 
 def _now(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:
-    held = _held(stretches, at)
+    held = held_at(stretches, at)
     if asked.value:  # "do I still live in Berlin?": the value that holds, and what was said of Berlin
         named = [s for s in _true(stretches) if same(s.value, asked.value) and s not in held]
         return [(s, _newest(s)) for s in (*held, *named)]
@@ -161,7 +155,7 @@ def _then(asked: StateAsked, stretches: Sequence[Stretch], at: int, window: Wind
     start, end = window
     true = _true(stretches)
     if start == PAST:  # "before May": the last value that held in it
-        return [(s, s.nums) for s in _held(true, end - 1)]
+        return [(s, s.nums) for s in held_at(true, end - 1)]
     within = [s for s in true if s.start < end and (s.stop is None or s.stop > start)]
     # The value that held longest in it comes first; of equals the later one.
     within.sort(key=lambda s: (-_overlap(s, start, end), -s.start, s.nums[0]))
@@ -174,7 +168,7 @@ def _overlap(stretch: Stretch, start: int, end: int) -> int:
 
 
 def _previous(_asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Window) -> Chosen:
-    held = _held(stretches, at)
+    held = held_at(stretches, at)
     true = _true(stretches)
     ended = [s for s in true if s not in held and s.start <= at and not any(same(s.value, h.value) for h in held[:1])]
     ended.sort(key=lambda s: (min(s.stop or at, at), s.start, s.told_at, s.nums[0]))
@@ -198,7 +192,7 @@ def _when(asked: StateAsked, stretches: Sequence[Stretch], at: int, _window: Win
     true = [s for s in _true(stretches) if s.start <= at]
     if asked.value:  # of a value that nobody told of, nothing is known
         return [(s, s.nums) for s in true if same(s.value, asked.value)]
-    return [(s, s.nums) for s in _held(true, at) or true[-1:]]
+    return [(s, s.nums) for s in held_at(true, at) or true[-1:]]
 
 
 _CHOICES: dict[str, Callable[[StateAsked, Sequence[Stretch], int, Window], Chosen]] = {

@@ -149,11 +149,8 @@ class _Asking(Words):
 
     # -- by the verb of a slot
 
-    def _verbs(self, i: int, end: int, tree: Tree | None = None) -> Iterator[tuple[str, Leads, int]]:
-        """Yield subject, leads and end of each question's phrase at a place, the longest first."""
-        yield from self._asked_by(self.of.questions if tree is None else tree, "", i, end)
-
     def _asked_by(self, tree: Tree, subject: str, i: int, end: int) -> Iterator[tuple[str, Leads, int]]:
+        """Yield subject, leads and end of each phrase of a tree that stands at a place, the longest first."""
         if i < end:
             word = self.word(i)
             if word in tree:
@@ -181,7 +178,9 @@ class _Asking(Words):
     def _verb(self, i: int, end: int) -> StateAsked | None:
         """Read "where do I live", "which city does Priya live in", "who do I report to"."""
         if self.of.code != "en":
-            found = [(who, leads) for who, leads, behind in self._verbs(i, end) if behind == end]
+            found = [
+                (who, leads) for who, leads, behind in self._asked_by(self.of.questions, "", i, end) if behind == end
+            ]
             return self._answer_of(found)
         wh = self.of.ask["wh"].get(self.word(i))
         if wh is None:
@@ -192,13 +191,13 @@ class _Asking(Words):
                 continue
             found = [
                 (who, leads)
-                for who, leads, behind in self._verbs(noun_end, end)
+                for who, leads, behind in self._asked_by(self.of.questions, "", noun_end, end)
                 if behind == end and (leads.slot in slots if slots else self._answers(wh, leads))
             ]
             if found:
                 return self._answer_of(found)
             for phrases, mode in ((self.of.light, NOW), (self.of.had, ALL)):  # "which phone numbers have I had"
-                for who, _, behind in self._verbs(noun_end, end, phrases) if slots else ():
+                for who, _, behind in self._asked_by(phrases, "", noun_end, end) if slots else ():
                     if behind == end:
                         return self._answer(slots, who, mode)
         return None
@@ -223,7 +222,7 @@ class _Asking(Words):
             words = phrase.split()
             if self.words(i, i + len(words)) != words:
                 continue
-            for who, leads, behind in self._verbs(i + len(words), end):
+            for who, leads, behind in self._asked_by(self.of.questions, "", i + len(words), end):
                 value = "" if behind == end else self._valued(leads.slot, behind, end)
                 if (value or behind == end) and not leads.bare:
                     return StateAsked(slots=(leads.slot,), subject=who, mode=WHEN, value=value)
@@ -312,7 +311,7 @@ class _Asking(Words):
 
     def _whether(self, i: int, end: int) -> StateAsked | None:
         """Read "is my gym Ironworks", "do I still live in Berlin"."""
-        for who, leads, behind in self._verbs(i, end):
+        for who, leads, behind in self._asked_by(self.of.questions, "", i, end):
             value = self._valued(leads.slot, behind, end) if leads.op == NOW and not leads.bare else ""
             if value:
                 return StateAsked(slots=(leads.slot,), subject=who, value=value)

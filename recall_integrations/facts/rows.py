@@ -23,8 +23,8 @@ from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
 from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.grammar import table
-from recall_integrations.facts.said import IS, ME, NOT, OPS, Said, subject_key
-from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
+from recall_integrations.facts.said import IS, NOT, OPS, RULE, Said, subject_key
+from recall_integrations.facts.slots import DEFAULT, NAME_CHARS_MAX, Slots
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.temporal import event_times
@@ -40,7 +40,8 @@ RELATION, GIVEN = "relation", "given"
 # it took the place of: their subject is the id of one. No question asks for the slot, and it has no time line.
 CONVERSATION, DECISION, TAKES_PLACE = "conversation", "decision", "replaces"
 REPLACES = "@replaces"
-VALUE_CHARS_MAX, NAME_CHARS_MAX = 500, 100
+VALUE_CHARS_MAX = 500
+BAD_SLOT, BAD_OP, NO_VALUE, BAD_SUBJECT = "slot", "op", "no value", "subject"  # what is wrong with a given fact
 # Predicate -> (slot, whether the subject of the relation is the value: "manager_of" makes it the boss of the object).
 _PREDICATES: Mapping[str, tuple[str, bool]] = {
     predicate: (slot.removesuffix(" of"), slot.endswith(" of")) for predicate, slot in table("en")["predicates"].items()
@@ -59,30 +60,28 @@ def said_by_fields(relations: Sequence[Relation], metadata: Mapping[str, Any], s
         found.append((Said(slot=name, value=value, subject=subject, confidence=relation.confidence), RELATION))
     given = metadata.get(FACT)
     listed = given if isinstance(given, list) else [given]
-    found += [(said, GIVEN) for one in listed if isinstance(one, Mapping) and (said := _given(one, slots)) is not None]
-    return found
+    read = (stated(one, slots, openly=True) for one in listed if isinstance(one, Mapping))
+    return [*found, *((said, GIVEN) for said in read if isinstance(said, Said))]
 
 
-def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
-    slot, value, subject = one.get("slot"), one.get("value"), one.get("subject", ME)
-    op = one.get("op", IS)
-    texts = (slot, value, subject)
-    if not all(isinstance(text, str) for text in texts) or not slot or op not in OPS:
-        return None
-    if len(str(slot)) > NAME_CHARS_MAX or len(str(subject)) > NAME_CHARS_MAX:
-        return None
-    name = slots.of_noun.get(slot.casefold(), slot.casefold().replace(" ", "_"))
-    if name not in slots:
-        name = f"{OPEN}{slot.casefold().removeprefix(OPEN)}"
-    text = str(value).strip()[:VALUE_CHARS_MAX]
-    if not text and op != NOT:
-        return None
+def stated(one: Mapping[str, Any], slots: Slots, *, openly: bool = False) -> Said | str:
+    """Read a fact that is given field by field, or say what cannot be read; a time that cannot be is none."""
+    slot, op = slots.named(one.get("slot"), openly=openly), one.get("op", IS)
+    value, subject = _text(one.get("value")), _text(one.get("subject"))
+    if slot is None:
+        return BAD_SLOT
+    if op not in OPS:
+        return BAD_OP
+    if value is None or len(value) > VALUE_CHARS_MAX or (not value and op != NOT):
+        return NO_VALUE
+    if subject is None or len(subject) > NAME_CHARS_MAX:
+        return BAD_SUBJECT
     return Said(
-        slot=name,
-        value=text,
-        subject=str(subject).strip(),
+        slot=slot,
+        value=value,
+        subject=subject,
         op=op,
-        instead_of=str(one.get("instead_of") or ""),
+        instead_of=(_text(one.get("instead_of")) or "")[:VALUE_CHARS_MAX],
         corrects=one.get("corrects") is True,
         since=given_time(one.get("since")),
         until=given_time(one.get("until")),
@@ -90,12 +89,19 @@ def _given(one: Mapping[str, Any], slots: Slots) -> Said | None:
     )
 
 
+def _text(given: object) -> str | None:
+    if isinstance(given, str):
+        return given.strip()
+    if isinstance(given, int | float) and not isinstance(given, bool):
+        return str(given)
+    return "" if given is None else None
+
+
 logger = logging.getLogger("recall_integrations")
 BATCH = 2_000
 READ_CHARS = 600  # characters of a text; people who tell of themselves are brief, and documents tell of other things
 ANSWER_CHARS = 300  # characters of an assistant, who says what it has understood before it goes on
 TIMES_CHARS = 1_000
-RULE = "rule"
 Row = dict[str, Any]
 
 

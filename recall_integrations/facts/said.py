@@ -16,6 +16,7 @@ IS = "is"  # the value holds (from `since` on, if that is said)
 WAS = "was"  # it held before: "I used to live in Rome", "my old number was …"
 NOT = "not"  # it does not hold any more, or never did: "I no longer eat meat", "I don't live in Rome"
 OPS = (IS, WAS, NOT)
+RULE = "rule"  # who read it: the rules of `sentences`
 
 ME = ""  # the subject of "I" and "my": who says it
 YOU = "you"  # the subject of "you" and "your": whom an assistant speaks to; among people nobody knows who that is

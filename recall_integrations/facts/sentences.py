@@ -20,7 +20,7 @@ from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, 
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered
 
-VERSION = 12  # stored with the facts in a store: facts of another version are made anew
+VERSION = 13  # stored with the facts in a store: facts of another version are made anew
 _SENTENCE_END = regex(r"[.!?]+(?=[\s\"'”’)]|$)|[;\n]")
 _BLANK = blanked('.,;:!?()"“”[]*')
 _OPS = {"is": IS, "begins": IS, "since": IS, "called": IS, "from": IS, "was": WAS, "past": WAS, "not": NOT}
@@ -153,7 +153,7 @@ class _Reader(Words):
         slot = self.of.nouns.get(name)
         if not noun or (subject == SHARED and len(noun) < 2 and name not in self.of.shared):
             return 0
-        for op, begin in self._copula(c, last):
+        for op, begin in self.walk(self.of.copulas, c, last):
             value, old = self._told(begin, last, op)
             if value is None or not self._holds(slot, noun, value, shared=subject == SHARED):
                 continue
@@ -187,7 +187,7 @@ class _Reader(Words):
         for value, end in self.names(i, last):
             if end + 1 >= last or self.tokens[end].word not in self.of.copulas or self.tokens[end - 1].ends:
                 continue
-            for op, begin in self._copula(end, last):
+            for op, begin in self.walk(self.of.copulas, end, last):
                 stop = next((j + 1 for j in range(begin, last) if self.tokens[j].ends), last)
                 while stop > begin and self.tokens[stop - 1].word in self.of.now:
                     stop -= 1
@@ -202,10 +202,6 @@ class _Reader(Words):
                     self.found.append(Said(slot=known.name, value=value, subject=owned[0], op=kind, span=place))
                     return stop - 1
         return 0
-
-    def _copula(self, c: int, last: int) -> list[tuple[str, int]]:
-        """Return the op of the copula at a place, and where the value begins; the longest first."""
-        return [(op, begin) for op, begin in self.walk(self.of.copulas, c, last)]  # type: ignore[misc]
 
     def _holds(self, slot: str | None, noun: list[str], value: Value, *, shared: bool) -> bool:
         """Say whether a value fits the noun; for a noun that the schema lacks, only a name or a code does."""

@@ -9,6 +9,7 @@ from recall_integrations.config.keeping import ANY_KIND, PHRASES
 from recall_integrations.facts.grammar import Grammar, table
 from recall_integrations.records import record
 
+NAME_CHARS_MAX = 100  # of a slot or a subject that is given
 OPEN = "open:"  # before the name of a slot that the schema does not have: "my locker code is 4711"
 
 
@@ -70,6 +71,17 @@ class Slots:
     def get(self, name: str) -> Slot | None:
         """Return the slot of a name; `None` = the schema has none of it."""
         return self._by_name.get(name)
+
+    def named(self, given: object, *, openly: bool = False) -> str | None:
+        """Return the slot that a name means, `None` = none; with `openly`, one that the schema lacks is an open one."""
+        if not isinstance(given, str) or len(given) > NAME_CHARS_MAX or not any(map(str.isalnum, given)):
+            return None
+        name = " ".join(given.casefold().split())
+        noun = " ".join(name.removeprefix(OPEN).replace("_", " ").split())
+        if name.replace(" ", "_") in self:
+            return name.replace(" ", "_")
+        is_open = openly or (name.startswith(OPEN) and any(map(str.isalnum, noun)))
+        return self.of_noun.get(noun, f"{OPEN}{noun}" if is_open else None)
 
     def is_own(self, name: str) -> bool:
         """Say whether a slot is the user's."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from recall_integrations.facts.grammar import END, NAME, PRONOUN, Grammar, Leads, Token, Tree, has_digit, listed
+from recall_integrations.facts.grammar import END, NAME, PRONOUN, Grammar, Token, Tree, has_digit, listed
 from recall_integrations.facts.said import ME, SHARED, YOU
 from recall_integrations.facts.slots import Slots
 from recall_integrations.patterns import regex
@@ -74,8 +74,8 @@ class Words:
             if is_name(words, self.of) and not words[-1].endswith("'s"):
                 yield " ".join(words), end
 
-    def walk(self, tree: Tree, i: int, last: int) -> list[tuple[Leads, int]]:
-        """Return the phrases of a tree that stand at a place, and where their values begin; the longest first."""
+    def walk(self, tree: Tree, i: int, last: int) -> list[tuple[Any, int]]:
+        """Return what the phrases of a tree that stand at a place mean, and where they end; the longest first."""
         found = [(leads, i) for leads in tree.get(END, ())]
         if i < last and not (i and self.tokens[i - 1].ends.strip('"')):
             word = self.tokens[i].word

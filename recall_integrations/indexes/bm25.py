@@ -2,7 +2,7 @@
 
 `idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009) over the stems of the
 actor's name and the text; texts shorter than `PIVOT` count as that long. Of many: MaxScore (Turtle and Flood 1995).
-Where words are not in memory, tantivy names memories until none that it has not named can be among the best.
+Where words are not in memory, tantivy names four times as many memories as are asked for, which are scored.
 """
 
 from __future__ import annotations
@@ -117,8 +117,7 @@ def _reaching(read: Sequence[NDArray[np.int32]], sums: Scores, bar: float) -> ND
 
 
 Frequency = Callable[[str], int]
-MORE = 4  # times as many are asked of the index when those that it named were not enough
-UNSURE = 1.25  # the index's own idf may be so much off: forgotten memories count in it until segments merge
+MORE = 4  # times as many are asked of the index: its scores are near ours
 _EXACT_LENGTHS = 40
 _NORMS, _TABLE = "bm25.norms", "bm25.k"
 LARGE = 200_000  # rows from which not all are added up, and not all have their `K` at hand, made anew after a write
@@ -211,30 +210,16 @@ class Bm25:
         return best_rows(lists, self.view.size, limit, allowed)
 
     def _ask(self, limit: int, living: Mask, check_time: Callable[[], None]) -> tuple[Rows, Scores]:
-        """Ask the index for ever more rows, until it cannot name one of the best any more, and score them."""
-        view, index = self.view, self.index()
-        wanted = 2 * limit
+        """Ask the index for likely rows, for more of them until enough are allowed, and score these."""
+        view, index, wanted = self.view, self.index(), MORE * limit
         while True:
-            nums, theirs = index.search(view.scope_id, self.terms, view.count, wanted, self.frequency, self.weaker)
+            nums, _ = index.search(view.scope_id, self.terms, view.count, wanted, self.frequency, self.weaker)
             rows = view.rows_of(nums)
-            rows = rows[living[rows]]
-            scores = self._of(rows)
-            if len(nums) < wanted or wanted >= view.size:
-                break
-            best = np.sort(scores)[::-1]
-            if len(best) >= limit and best[limit - 1] > self._ratio * UNSURE * float(theirs[-1]):
-                break
+            rows = np.sort(rows[living[rows]])
+            if len(rows) >= limit or len(nums) < wanted or wanted >= view.size:
+                return rows, self._of(rows)
             check_time()
             wanted = min(MORE * wanted, view.size)
-        order = np.argsort(rows)
-        return rows[order], scores[order]
-
-    @cached_property
-    def _ratio(self) -> float:
-        """Largest ratio of our score to the index's, whose average length is taken as the least possible, `PIVOT`."""
-        own = self._norms
-        theirs: Scores = K1 * (1 - B + B * rounded(self.view.lengths) / PIVOT)
-        return float(((1 + theirs) / (1 + own)).max(initial=1.0))
 
     def _of(self, rows: Rows) -> Scores:
         """Score rows by the words that the store keeps."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
@@ -95,29 +95,20 @@ class Told:
         np.maximum.at(found, self.rows, share)
         return found
 
-    def of_row(self, row: int, start: int | None = None, stop: int | None = None) -> tuple[int, int] | None:
-        """Return the told time of a row with the largest share in a window; `None` = it tells none of the window."""
-        first, last = np.searchsorted(self.rows, [row, row + 1]).tolist()
-        best: tuple[int, int] | None = None
-        most = 0.0
-        for begin, end in zip(self.start[first:last].tolist(), self.stop[first:last].tolist(), strict=True):
-            inside = min(end, end if stop is None else stop) - max(begin, begin if start is None else start)
-            share = inside / max(end - begin, 1)
-            if share >= SHARE_LEAST and share > most:
-                best, most = (begin, end), share
-        return best
-
     def of_rows(
         self, rows: Sequence[int], start: int | None = None, stop: int | None = None
     ) -> dict[int, tuple[int, int]]:
-        """Return `of_row` of the rows that tell a time of a window: few do, and all are looked up together."""
-        if not len(self.rows) or not rows:
-            return {}
-        at = np.searchsorted(self.rows, rows)
-        at[at == len(self.rows)] = 0
-        tell = (self.rows[at] == rows).tolist()
-        found = {row: self.of_row(row, start, stop) for row, tells in zip(rows, tell, strict=True) if tells}
-        return {row: time for row, time in found.items() if time is not None}
+        """Return of each row that tells a time of a window the told time with the largest share in it."""
+        found: dict[int, tuple[int, int]] = {}
+        places = (self.rows.searchsorted(rows, side).tolist() for side in ("left", "right"))
+        for row, first, last in zip(rows, *places, strict=True):
+            most = 0.0
+            for begin, end in zip(self.start[first:last].tolist(), self.stop[first:last].tolist(), strict=True):
+                inside = min(end, end if stop is None else stop) - max(begin, begin if start is None else start)
+                share = inside / max(end - begin, 1)
+                if share >= SHARE_LEAST and share > most:
+                    found[row], most = (begin, end), share
+        return found
 
     def tells(self) -> NDArray[np.bool_]:
         """Flag the rows that tell a time."""
@@ -127,8 +118,6 @@ class Told:
 
 
 TYPE_CODES = {t.value: i for i, t in enumerate(MemoryType)}
-FEW_SORTED = 128  # rows of which all are sorted by score and id where some scores are equal
-SORTED_MAX = 4_096  # equal scores that are sorted by id to have the first of them
 STORED_MAX = 1_000  # rows whose vectors a stage may read from the store to score them: a few milliseconds
 
 Mask = NDArray[np.bool_]
@@ -242,29 +231,15 @@ class ScopeView:
         if new.all():
             return order
         begins = [*new.nonzero()[0].tolist(), len(order)]
-        if len(order) <= FEW_SORTED:
-            ids, named, places = self.ids, rows.tolist(), order.tolist()
-            for begin, end in pairwise(begins):
-                if end - begin > 1:  # names are looked at only where numbers do not tell
-                    places[begin:end] = sorted(places[begin:end], key=lambda place: ids[named[place]])
-            return np.asarray(places, dtype=np.int64)
+        ids, named, places = self.ids, rows.tolist(), order.tolist()
         for begin, end in pairwise(begins):
-            if end - begin > 1:
-                level = order[begin:end]
-                order[begin:end] = level[self._by_id(rows[level])]
-        return order
-
-    def _by_id(self, rows: Rows) -> list[int]:
-        """Return the places of rows, in order of their ids."""
-        names = list(map(self.ids.__getitem__, rows.tolist()))
-        return sorted(range(len(names)), key=names.__getitem__)
+            if end - begin > 1:  # names are looked at only where numbers do not tell
+                places[begin:end] = sorted(places[begin:end], key=lambda place: ids[named[place]])
+        return np.asarray(places, dtype=np.int64)
 
     def _first_by_id(self, rows: Rows, limit: int) -> list[int]:
         """Return the places of the first `limit` rows by their ids."""
-        if len(rows) <= SORTED_MAX:
-            return self._by_id(rows)[:limit]
-        ids = self.ids
-        named = ((ids[row], place) for place, row in enumerate(rows.tolist()))
+        named = zip(map(self.ids.__getitem__, rows.tolist()), count(), strict=False)
         return [place for _, place in heapq.nsmallest(limit, named)]
 
     def top(self, rows: Rows, scores: NDArray[Any], limit: int) -> tuple[Rows, NDArray[np.float32]]:

@@ -20,7 +20,7 @@ from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.portable import in_parts, streamed
 from recall_integrations.database.sending import begun, reading
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon
@@ -511,31 +511,16 @@ class ScopeViews:
         return columns
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
-        """Read vectors in the order of `nums`, 0 where a memory has none: by range scan for many, by key for a few."""
-        v = schema.vectors
-        width = self._dimensions()
+        """Read vectors in the order of `nums`, 0 where a memory has none."""
+        v, width = schema.vectors.c, self._dimensions()
         found = np.zeros((len(nums), width), dtype=np.float32)
-        order = np.argsort(nums)
-        query = select(v.c.num, v.c.vector).where(v.c.scope_id == scope_id)
-        if len(nums) > 4 * schema.SQL_VARIABLES:
-            queries = [streamed(query.where(v.c.num.between(int(nums[order[0]]), int(nums[order[-1]]))), 2_000)]
-        else:
-            parts = (nums[i : i + schema.SQL_VARIABLES].tolist() for i in range(0, len(nums), schema.SQL_VARIABLES))
-            queries = [query.where(v.c.num.in_(part)) for part in parts]
-        rising = nums[order]
+        place_of = {num: place for place, num in enumerate(nums.tolist())}
+        query = select(v.num, v.vector).where(v.scope_id == scope_id)
         with self._engine.connect() as connection:
-            for query in queries:
-                for rows in connection.execute(query).partitions(2_000):
-                    whole = [
-                        (num, vector) for num, vector in rows if isinstance(vector, bytes) and len(vector) == 2 * width
-                    ]
-                    if not whole:
-                        continue
-                    have = np.asarray([num for num, _ in whole], dtype=np.int64)
-                    matrix = np.frombuffer(b"".join(v for _, v in whole), dtype="<f2").reshape(len(whole), width)
-                    at = np.minimum(np.searchsorted(rising, have), len(rising) - 1)
-                    wanted = rising[at] == have
-                    found[order[at[wanted]]] = matrix[wanted]
+            for part in in_parts(list(place_of)):
+                for num, vector in connection.execute(query.where(v.num.in_(part))):
+                    if isinstance(vector, bytes) and len(vector) == 2 * width:
+                        found[place_of[num]] = np.frombuffer(vector, dtype="<f2")
         found[~np.isfinite(found.sum(axis=1))] = 0  # a damaged one
         return found
 

@@ -10,7 +10,6 @@ counts, and opening again gives no more.
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 import time
@@ -20,19 +19,15 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any
 
-from cachetools import LRUCache
 from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
-from recall_integrations.config import FactsConfig
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta, spent_key
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (
-    BAD_SUBJECT,
-    CHARS_MAX,
     FACTS_MAX,
     TOO_MANY,
     Answers,
@@ -41,6 +36,7 @@ from recall_integrations.facts.by_llm import (
     checked,
     message_of,
 )
+from recall_integrations.facts.rows import BAD_SUBJECT
 from recall_integrations.facts.said import Said, name_key
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door
@@ -59,40 +55,6 @@ from recall_integrations.types.numbers import is_number, is_whole
 from recall_integrations.types.roles import Role, role_of
 
 HOUR_S = 3_600.0
-CHARS_PER_HOUR = 1_000_000  # that a model is sent and answers at most, for a store
-
-
-class Budget:
-    """The budget of an hour. Used under the store's write lock."""
-
-    def __init__(self, settings: FactsConfig, clock: Callable[[], float]) -> None:
-        self._settings, self._clock = settings, clock
-
-    def left_s(self, connection: Connection) -> float:
-        """Return the seconds until the next call may begin; 0 = now."""
-        since, calls, chars = self._spent(connection)
-        if calls < self._settings.llm_calls_per_hour and chars < CHARS_PER_HOUR:
-            return 0.0
-        return max(1.0, since + HOUR_S - self._clock())
-
-    def spend(self, connection: Connection, *, calls: int = 0, chars: int = 0) -> None:
-        """Note calls and characters as spent, in the caller's transaction."""
-        since, called, counted = self._spent(connection)
-        made = {"since": since, "calls": called + calls, "chars": counted + chars}
-        put_meta(connection, spent_key(connection), json.dumps(made))
-
-    def _spent(self, connection: Connection) -> tuple[float, int, int]:
-        """Return the start of the hour in wall seconds, and the calls and characters in it."""
-        now = self._clock()
-        try:
-            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
-            since, calls, chars = (noted[name] for name in ("since", "calls", "chars"))
-        except (ValueError, TypeError, KeyError):
-            return now, 0, 0
-        known = is_number(since) and is_whole(calls) and is_whole(chars)
-        return (since, calls, chars) if known and since <= now < since + HOUR_S else (now, 0, 0)
-
-
 logger = logging.getLogger("recall_integrations")
 
 COMPONENT = "facts"
@@ -100,14 +62,13 @@ BATCH = 20  # memories that a language model reads in one call
 TIMEOUT_MS = 60_000.0  # longest wait for one answer; no write and no recall waits for it
 BATCH_CHARS_MAX = 24_000  # of the texts in one call
 PEOPLE_MAX = 200  # names of a thread
-KEPT_MAX = 2_000  # answers to texts that come again: "ok", "thanks"
 wall = time.time
 SMALLER = 4  # a batch that gave nothing is followed by one of this part of its size
 DONE, MORE, BUDGET = "", "more", "budget"
-WEAKER, GONE, UNANSWERED = "weaker than a rule", "gone meanwhile", "unanswered"
+RULED, GONE, UNANSWERED = "read by rules", "gone meanwhile", "unanswered"
 
 
-@record(frozen=True, slots=True, kw_only=True)
+@record(slots=True, kw_only=True)
 class FactsRead:
     """The result of reading.
 
@@ -119,7 +80,6 @@ class FactsRead:
         stopped: the reason for an early end: `budget`, or why the model did not answer, as in `degraded` (`timeout`,
             `error`, `empty`, `skip.breaker`, `cancelled`); empty = it did not.
         refused: number of parts of the answers that were not believed or could not be read, by reason.
-        reused: number of these memories whose text had an answer already, so that nothing was asked.
     """
 
     memories: int = 0
@@ -127,18 +87,6 @@ class FactsRead:
     calls: int = 0
     left: int = 0
     stopped: str = ""
-    refused: Mapping[str, int] = field(default_factory=dict)
-    reused: int = 0
-
-
-@record(slots=True, kw_only=True)
-class Tally:
-    """Counts of reading so far."""
-
-    memories: int = 0
-    facts: int = 0
-    calls: int = 0
-    reused: int = 0
     refused: Counter[str] = field(default_factory=Counter)
 
 
@@ -148,21 +96,18 @@ class _Batch:
 
     scope: Scope
     scope_id: int
-    messages: Sequence[Message]  # all memories of the batch
-    asked: Sequence[Message]  # messages that the model must be asked about
-    keys: Mapping[int, bytes]  # of the answers, by number of the memory
+    messages: Sequence[Message]
 
 
 class FactReader:
     """Reads facts. Threads may share it; one batch of a store is read at a time."""
 
-    def __init__(self, parts: StoreParts, llm: Callable[[str], str], clock: Callable[[], float] | None = None) -> None:
+    def __init__(self, parts: StoreParts, llm: Callable[[str], str]) -> None:
         if parts.slots is None:
             raise InvalidArgument("This store keeps no facts (facts.keep: false), so no LLM can read any.")
-        config, clock = parts.config, wall if clock is None else clock
+        config, self._clock = parts.config, wall
         self._parts, self._llm, self._slots = parts, llm, parts.slots
         self._settings = config.facts
-        self._budget = Budget(config.facts, clock)
         self._name = f"{by_llm.VERSION} {getattr(llm, '__name__', type(llm).__name__)}"[:200]
         self._guard = Guard(
             COMPONENT,
@@ -171,27 +116,22 @@ class FactReader:
                 f"{COMPONENT}:{identity_of(llm)}",
                 failures_max=config.breakers.failures_max,
                 open_s=config.breakers.open_s,
-                clock=clock,
+                clock=self._clock,
                 shelf=Shelf(parts.path / BREAKERS_FILE),
             ),
             threads=Bulkhead(COMPONENT, 2),
             attempts=TRIES,
         )
         self._size = BATCH
-        self._read_to: dict[int, int] = {}  # by scope, the number up to which all memories are read or left
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
-        self._kept: LRUCache[bytes, Sequence[Said]] = LRUCache(KEPT_MAX)
         self._patterns = config.privacy.compiled
         self._warned = ""
 
     # -- what others ask ---------------------------------------------------------------------------------------------
 
-    def read(
-        self, scope: Scope | None, budget: int | None, advance: Callable[[int], None], deadline: Deadline | None = None
-    ) -> FactsRead:
+    def read(self, scope: Scope | None, budget: int | None, advance: Callable[[int], None]) -> FactsRead:
         """Read the memories that no model has read yet, until all are read, or something stops it."""
-        tally, state = Tally(), MORE
-        end = Deadline.after(None) if deadline is None else deadline
+        tally, state, end = FactsRead(), MORE, Deadline.after(None)
         while state == MORE:
             if budget is not None and tally.calls >= budget:
                 state = BUDGET if self.left(scope) else DONE
@@ -199,17 +139,10 @@ class FactReader:
             before = tally.memories
             state = self.step(tally, end, scope, hourly=budget is None)
             advance(tally.memories - before)
-        return FactsRead(
-            memories=tally.memories,
-            facts=tally.facts,
-            calls=tally.calls,
-            left=self.left(scope),
-            stopped=state,
-            refused=dict(tally.refused),
-            reused=tally.reused,
-        )
+        tally.left, tally.stopped = self.left(scope), state
+        return tally
 
-    def step(self, tally: Tally, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
+    def step(self, tally: FactsRead, deadline: Deadline, scope: Scope | None = None, *, hourly: bool = True) -> str:
         """Read one batch: return `DONE` if nothing was left, `MORE` if there may be more, or the reason to stop."""
         parts = self._parts
         with parts.reading_facts, parts.errors():
@@ -219,16 +152,12 @@ class FactReader:
             batch = self._next(scope)
             if batch is None:
                 return DONE
-            answers = Answers()
-            if batch.asked:
-                prompt = by_llm.prompt_for(batch.asked, self._slots)
-                if hourly and self._hour_s() > 0:
-                    return BUDGET
-                why, found = self._ask(batch, prompt, tally, deadline)
-                if found is None:
-                    return why
-                answers = found
-            self._take(batch, answers, tally)
+            if hourly and self._hour_s() > 0:
+                return BUDGET
+            why, found = self._ask(batch, tally, deadline)
+            if found is None:
+                return why
+            self._take(batch, found, tally)
             return MORE
 
     def wait_s(self) -> float:
@@ -257,29 +186,23 @@ class FactReader:
                 door = Door("redact", self._patterns)
                 people = self._people(scope_id, {row.thread for row in found if row.thread is not None})
                 messages = [_message(row, people.get(row.thread, frozenset()), door) for row in found]
-                messages = _fitting(messages)
-                keys = {one.num: _key(scope_id, one) for one in messages}
-                asked = [one for one in messages if _says_anything(one) and keys[one.num] not in self._kept]
-                return _Batch(scope=scope, scope_id=scope_id, messages=messages, asked=asked, keys=keys)
+                return _Batch(scope=scope, scope_id=scope_id, messages=_fitting(messages))
         return None
 
     def _unread(self, scope_id: int) -> Sequence[Any]:
         m = schema.memories.c
-        after = self._read_to.get(scope_id, -1)
         left = self._left.get(scope_id, set())
         now = self._parts.expiry.now()
         query = (
             select(m.num, m.text, m.actor, m.role, m.event_at, m.created_at, m.thread)
             .select_from(_UNREAD)
-            .where(m.scope_id == scope_id, m.num > after, _IS_UNREAD)
+            .where(m.scope_id == scope_id, _IS_UNREAD)
             .where((m.expires_at.is_(None)) | (m.expires_at > now))
             .order_by(m.num)
             .limit(self._size + len(left))
         )
         with self._parts.engine.connect() as connection:
-            last = connection.execute(select(func.max(m.num)).where(m.scope_id == scope_id)).scalar() or 0
             found = connection.execute(query).all()
-        self._read_to[scope_id] = found[0].num - 1 if found else max(after, last)
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:
@@ -292,12 +215,12 @@ class FactReader:
                 found[thread] = frozenset(name_key(name) for name in names if role_of(name) is None)
         return found
 
-    def _ask(self, batch: _Batch, prompt: str, tally: Tally, deadline: Deadline) -> tuple[str, Answers | None]:
+    def _ask(self, batch: _Batch, tally: FactsRead, deadline: Deadline) -> tuple[str, Answers | None]:
         """Ask the model: return its answer, or the reason why there is none."""
-        count = len(batch.asked)
+        prompt, count = by_llm.prompt_for(batch.messages, self._slots), len(batch.messages)
         if self._guard.breaker.refuses():
             return OPEN, None
-        self._spend(calls=1, chars=len(prompt))
+        self._spend()
         # Unlike in a recall, nobody waits: a slow answer may take its full time.
         begun = self._guard.begin(deadline, lambda: answers_in(self._llm(prompt), count), paced=False)
         answer = begun if isinstance(begun, Answer) else self._guard.ended(begun, lambda one: not one.claims)
@@ -305,13 +228,12 @@ class FactReader:
         found = answer.value
         if found is not None:
             tally.refused.update(found.refused)
-            self._spend(chars=found.chars)
         if answer.reason == SUCCESS and found is not None:
             self._warned = ""
             return SUCCESS, found
         if answer.begun and answer.reason != CANCELLED:
             tally.refused[UNANSWERED] += count
-            self._unanswered(batch.scope_id, batch.asked, count)
+            self._unanswered(batch.scope_id, batch.messages, count)
             self._warn(answer.reason, answer.detail)
             if not self._guard.breaker.refuses():
                 return MORE, None
@@ -323,22 +245,17 @@ class FactReader:
             self._left.setdefault(scope_id, set()).add(messages[0].num)
         self._size = max(1, min(self._size, len(messages)) // SMALLER)
 
-    def _take(self, batch: _Batch, answers: Answers, tally: Tally) -> None:
+    def _take(self, batch: _Batch, answers: Answers, tally: FactsRead) -> None:
         """Store the believed facts, and mark the memories as read."""
-        said: dict[int, Sequence[Said]] = {}
-        for n, message in enumerate(batch.asked, 1):
-            if n in answers.claims:
-                said[message.num] = self._believed(message, answers.claims[n], tally.refused)
-                self._kept[batch.keys[message.num]] = said[message.num]
-        asked = {message.num for message in batch.asked}
-        reused = [one for one in batch.messages if one.num not in asked]
-        for message in reused:
-            said[message.num] = self._kept.get(batch.keys[message.num], ())
-        missing = [one for one in batch.asked if one.num not in said]
-        tally.reused += len(reused)
+        said = {
+            message.num: self._believed(message, answers.claims[n], tally.refused)
+            for n, message in enumerate(batch.messages, 1)
+            if n in answers.claims
+        }
+        missing = [one for one in batch.messages if one.num not in said]
         if missing:
             tally.refused[UNANSWERED] += len(missing)
-            self._unanswered(batch.scope_id, missing, len(batch.asked))
+            self._unanswered(batch.scope_id, missing, len(batch.messages))
         else:
             self._size = min(BATCH, self._size * SMALLER)
         self._store(batch, said, tally)
@@ -355,7 +272,7 @@ class FactReader:
                 refused[one] += 1
         return found
 
-    def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: Tally) -> None:
+    def _store(self, batch: _Batch, said: Mapping[int, Sequence[Said]], tally: FactsRead) -> None:
         parts, m = self._parts, schema.memories.c
         nums = sorted(said)
         touching = Removing(parts)
@@ -370,7 +287,7 @@ class FactReader:
                         own, nobody = by_llm.rows_of(message, said[message.num])
                         made += own
                         tally.refused.update({BAD_SUBJECT: nobody} if nobody else {})
-                stored, weaker = by_llm.write(connection, batch.scope_id, made)
+                stored = by_llm.write(connection, batch.scope_id, made)
                 marks = [{"scope_id": batch.scope_id, "num": num, "by": self._name} for num in sorted(there)]
                 insert_rows(connection, schema.facts_read, marks)
                 touched = touching.touch(connection, batch.scope_id) if stored else None
@@ -379,20 +296,36 @@ class FactReader:
                 touching.touched(batch.scope_id, touched)
         tally.memories += len(there)
         tally.facts += stored
-        tally.refused.update({WEAKER: weaker} if weaker else {})
+        tally.refused.update({RULED: len(made) - stored} if len(made) > stored else {})
         tally.refused.update({GONE: len(nums) - len(there)} if len(nums) > len(there) else {})
 
+    # -- the budget of an hour, which is kept in the store ------------------------------------------------------------
+
     def _hour_s(self) -> float:
+        """Return the seconds until the next call may begin; 0 = now."""
         with self._parts.engine.connect() as connection:
-            return self._budget.left_s(connection)
+            since, calls = self._spent(connection)
+        return 0.0 if calls < self._settings.llm_calls_per_hour else max(1.0, since + HOUR_S - self._clock())
 
-    # -- small things ------------------------------------------------------------------------------------------------
-
-    def _spend(self, *, calls: int = 0, chars: int = 0) -> None:
+    def _spend(self) -> None:
         with self._parts.write_lock:
             self._parts.check_open()
             with self._parts.engine.begin() as connection:
-                self._budget.spend(connection, calls=calls, chars=chars)
+                since, calls = self._spent(connection)
+                put_meta(connection, spent_key(connection), json.dumps({"since": since, "calls": calls + 1}))
+
+    def _spent(self, connection: Connection) -> tuple[float, int]:
+        """Return the start of the hour in wall seconds, and the calls in it."""
+        now = self._clock()
+        try:
+            noted = json.loads(get_meta(connection, spent_key(connection)) or "{}")
+            since, calls = noted["since"], noted["calls"]
+        except (ValueError, TypeError, KeyError):
+            return now, 0
+        known = is_number(since) and is_whole(calls)
+        return (since, calls) if known and since <= now < since + HOUR_S else (now, 0)
+
+    # -- small things ------------------------------------------------------------------------------------------------
 
     def _warn(self, reason: str, detail: str) -> None:
         """Warn once about a failure, until the model works again."""
@@ -425,24 +358,6 @@ def _fitting(messages: Sequence[Message]) -> list[Message]:
     return found
 
 
-def _says_anything(message: Message) -> bool:
-    return any(map(str.isalnum, message.sent))
-
-
-def _key(scope_id: int, message: Message) -> bytes:
-    """Digest the prompt version, the text, its actor and role, and the day, since it may say "yesterday"."""
-    told_of = (
-        by_llm.VERSION,
-        scope_id,
-        message.sent,
-        message.text if len(message.text) <= CHARS_MAX else "",
-        message.actor,
-        str(message.role),
-        message.at.date().isoformat(),
-    )
-    return hashlib.blake2b(repr(told_of).encode("utf-8", "surrogatepass"), digest_size=16).digest()
-
-
 CLOSE_S = 5.0  # for the batch that is being written
 AGAIN_S = 60.0  # after a failure that says nothing of when it will be over
 
@@ -472,7 +387,7 @@ class FactFilling:
         reader = self._reader()
         if reader is None or self._all.over or self._filling.halted:
             return False
-        state = reader.step(Tally(), self._all)
+        state = reader.step(FactsRead(), self._all)
         if state not in (DONE, MORE) and not self._all.over:
             self._wake_later(reader.wait_s() or AGAIN_S)
         return state == MORE

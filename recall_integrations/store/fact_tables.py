@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import threading
-import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import field
 from datetime import datetime
 from typing import Any
 
 import numpy as np
 from cachetools import LRUCache
-from sqlalchemy import Engine, Select, and_, func, select
+from numpy.typing import NDArray
+from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import reading
@@ -19,63 +21,45 @@ from recall_integrations.facts.said import IS, OPS, name_key, same
 from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import Stretch, Told, timeline
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.indexes.times import stays, to_micros
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.records import record
+from recall_integrations.types.facts import CORRECTED
 
 _OF = "'s "
-
-
-class SubjectNames:
-    """The names of each subject, as the index of a scope had them. Threads may share it.
-
-    It holds no index: callers give it the one that it was made of.
-    """
-
-    def __init__(self, index: EntityIndex) -> None:
-        self._made_of, self._revision = weakref.ref(index), index.revision
-        self._known: dict[str, tuple[str, ...]] = {}
-
-    def is_of(self, index: EntityIndex) -> bool:
-        """Say whether the names are still those of the index."""
-        return self._made_of() is index and self._revision == index.revision
-
-    def of(self, subject: str, index: EntityIndex) -> tuple[str, ...]:
-        """Return all subjects of the same entity, `subject` included, in the order of its names.
-
-        Empty for a name of two entities: the owner of each fact is unknown.
-        """
-        found = self._known.get(subject)
-        if found is None:
-            found = self._known[subject] = _together(subject, index)
-        return found
-
-
-def _together(subject: str, index: EntityIndex) -> tuple[str, ...]:
-    owner, of, rest = subject.partition(_OF)
-    holders = _holders(owner, index)
-    if len(holders) > 1:
-        return ()
-    names = dict.fromkeys(name_key(name) for entity in holders for name in index.names(entity))
-    if owner not in names:
-        return (subject,)
-    return tuple(f"{name}{of}{rest}" for name in names if name == owner or _holders(name, index) == holders)
-
-
-def _holders(name: str, index: EntityIndex) -> tuple[str, ...]:
-    """Return the ids of the entities of a name; a key has no "the" in front, which a name may have."""
-    return (index.lookup(name) or index.lookup(f"the {name}")) if name else ()
-
-
 SCOPES_MAX = 256  # whose facts are in memory
 TOLD_MAX = 1_000  # of one slot of one subject: the newest so many decide; `MemoryStore.facts` reads all of them
 FACTS_MAX = 200_000  # of one scope: so many of the newest are in memory
-_LINES = "facts.lines"
+_MADE = "facts.made"
 _NOBODY = EntityIndex()
 LATEST = 2**62  # after all times
 Key = tuple[str, str]  # (subject, slot)
 Lined = tuple[tuple[str, ...], str]  # (names that are one subject, slot)
-Lasting = dict[Lined, tuple[tuple[int, ...], "Line"]]
+Names = Callable[[str], tuple[str, ...]]
+
+
+def subject_names(index: EntityIndex) -> Names:
+    """Return a function that gives all subjects of the same entity, the asked one included, in order of its names.
+
+    It gives none for a name of two entities: the owner of each fact is unknown.
+    """
+
+    def holders(name: str) -> tuple[str, ...]:
+        # A key has no "the" in front, which a name may have.
+        return (index.lookup(name) or index.lookup(f"the {name}")) if name else ()
+
+    @functools.cache
+    def together(subject: str) -> tuple[str, ...]:
+        owner, of, rest = subject.partition(_OF)
+        found = holders(owner)
+        if len(found) > 1:
+            return ()
+        names = dict.fromkeys(name_key(name) for entity in found for name in index.names(entity))
+        if owner not in names:
+            return (subject,)
+        return tuple(f"{name}{of}{rest}" for name in names if name == owner or holders(name) == found)
+
+    return together
 
 
 @record(frozen=True, slots=True, kw_only=True)
@@ -98,22 +82,16 @@ class Line:
     older_from: int = 0  # time from which these facts hold no longer
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Past:
-    """Memories of which no fact holds between two times, rising."""
+@record(slots=True, eq=False)
+class _Made:
+    """What was computed of the facts in one view of a scope, with the names of that time. Threads may share it."""
 
-    since: int
-    until: int
-    nums: tuple[int, ...]
-
-
-class Lines:
-    """The time lines of one view of a scope, made on first use. Threads may share it."""
-
-    def __init__(self, lasting: Lasting, names: SubjectNames) -> None:
-        self.lasting, self.names = lasting, names
-        self.made: dict[Lined, Line] = {}
-        self.past: Past | None = None
+    kept: _Kept
+    index: EntityIndex
+    revision: int
+    names: Names
+    lines: dict[Lined, Line] = field(default_factory=dict)
+    past: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None  # numbers of memories, and from when they are past
 
 
 class ScopeFacts:
@@ -122,18 +100,10 @@ class ScopeFacts:
     Facts under several names of one entity are one time line. A name that is two people has no time line.
     """
 
-    def __init__(
-        self,
-        told: dict[Key, list[Told]],
-        keys: dict[int, tuple[Key, ...]],
-        view: ScopeView,
-        slots: Slots,
-        lines: Lines,
-        index: EntityIndex,
-        replaced: Mapping[str, list[int]],
-    ) -> None:
-        self._told, self._keys, self._view, self.slots = told, keys, view, slots
-        self._lines, self._index, self._replaced = lines, index, replaced
+    def __init__(self, view: ScopeView, slots: Slots, made: _Made) -> None:
+        self.slots = slots
+        self._view, self._made, self._names = view, made, made.names
+        self._told, self._keys, self._replaced = made.kept.told, made.kept.keys, made.kept.replaced
 
     def __bool__(self) -> bool:
         return bool(self._told or self._replaced)
@@ -157,11 +127,14 @@ class ScopeFacts:
 
     def heir(self, row: int, at: int) -> int | None:
         """Return the row of the newest memory that took the place of one by a time; `None` where none did."""
+        told = [heir for heir in self._heirs(row) if self._view.at[heir] <= at]
+        return max(told, key=lambda heir: (self._view.at[heir], self._view.nums[heir]), default=None)
+
+    def _heirs(self, row: int) -> list[int]:
         view = self._view
         nums = self._replaced.get(view.ids[row]) if self._replaced else None
         rows = view.rows_of(nums).tolist() if nums else []
-        told = [one for one in rows if view.at[row] <= view.at[one] <= at and one != row]
-        return max(told, key=lambda one: (view.at[one], view.nums[one]), default=None)
+        return [heir for heir in rows if view.at[row] <= view.at[heir] and heir != row]
 
     def timeline(self, key: Key) -> tuple[Stretch, ...]:
         """Return the time line of a key, from living memories, under all names of the subject."""
@@ -174,8 +147,6 @@ class ScopeFacts:
             if heir is not None:
                 return State(past=True, ended_by=int(self._view.nums[heir]), stop=int(self._view.at[heir]))
         keys = self._keys.get(num, ())
-        if not keys:
-            return None
         told = dict.fromkeys(self._lined(each) for each in keys)
         asked = None if key is None else self._lined(key)
         if asked is not None and asked in told:
@@ -187,30 +158,27 @@ class ScopeFacts:
             own += self._line(lined).own.get(num, ())
         if not own:
             return None
-        holds = any(stretch.holds_at(at) or stretch.start > at for stretch in own)
+        past = all(_past_from(stretch) <= at for stretch in own)
         only = own[0] if len(own) == 1 else None
         return State(
-            past=not holds,
-            ended_by=None if holds else own[-1].ended_by,
+            past=past,
+            ended_by=own[-1].ended_by if past else None,
             start=None if only is None else only.start,
             stop=None if only is None else only.stop,
         )
 
     def past(self, now: datetime) -> list[int]:
         """List memories of which no fact holds at a time, rising."""
-        at = to_micros(now)
-        known = self._lines.past
-        if known is None or not known.since <= at < known.until:
-            known = self._lines.past = self._past(at)
-        return list(known.nums)
+        if self._made.past is None:
+            found = self._all_past()
+            self._made.past = np.asarray(list(found), np.int64), np.asarray(list(found.values()), np.int64)
+        nums, since = self._made.past
+        return sorted(nums[since <= to_micros(now)].tolist())
 
     def slots_of(self, subject: str) -> list[str]:
         """List the slots with a fact under any name of the subject."""
         names = self._names(subject)
         return list(dict.fromkeys(slot for who, slot in list(self._told) if who in names))
-
-    def _names(self, subject: str) -> tuple[str, ...]:
-        return self._lines.names.of(subject, self._index)
 
     def _lined(self, key: Key) -> Lined | None:
         """Return the line of a key: the names with facts, and the slot. `None` = the name is two people."""
@@ -220,45 +188,28 @@ class ScopeFacts:
         return (names if len(names) == 1 else tuple(name for name in names if (name, slot) in self._told)), slot
 
     def _line(self, lined: Lined) -> Line:
-        made = self._lines.made.get(lined)
-        if made is not None:
-            return made
-        names, slot = lined
-        told = [one for name in names for one in self._told.get((name, slot), ())]
-        if len(names) > 1:
-            told.sort(key=lambda one: (one.num, one.place))
-        told = self._living(told)
-        nums = tuple(one.num for one in told)
-        kept = self._lines.lasting.get(lined)
-        if kept is None or kept[0] != nums:
-            kept = self._lines.lasting[lined] = nums, line_of(told, one=self.slots.one(slot))
-        self._lines.made[lined] = kept[1]
-        return kept[1]
+        made = self._made.lines.get(lined)
+        if made is None:
+            names, slot = lined
+            told = [one for name in names for one in self._told.get((name, slot), ())]
+            told = self._living(sorted(told, key=lambda one: (one.num, one.place)) if len(names) > 1 else told)
+            made = self._made.lines[lined] = line_of(told, one=self.slots.one(slot))
+        return made
 
-    def _past(self, at: int) -> Past:
-        """Find memories without a fact that holds; valid until the next time at which something changes."""
-        ended: set[int] = set()
-        holding: set[int] = set()
-        times: list[int] = []
+    def _all_past(self) -> dict[int, int]:
+        """Return the memories of which some time no fact holds any more, and from when on."""
+        view, found = self._view, dict[int, int]()
         for lined in dict.fromkeys(map(self._lined, list(self._told))):
-            if lined is None:
-                continue
-            line = self._line(lined)
-            for num, own in line.own.items():
-                (holding if any(s.holds_at(at) or s.start > at for s in own) else ended).add(num)
-            if line.older and line.older_from <= at:
-                ended |= line.older
-            times += [line.older_from] if line.older else []
-            times += [time for s in line.stretches for time in (s.start, s.stop) if time is not None]
-        ended -= holding
-        view = self._view
+            line = None if lined is None else self._line(lined)
+            if line is not None:
+                told = {num: max(map(_past_from, own)) for num, own in line.own.items()}
+                for num, since in (*told.items(), *dict.fromkeys(line.older, line.older_from).items()):
+                    found[num] = max(since, found.get(num, since))
+        found = {num: since for num, since in found.items() if all(self._lined(key) for key in self._keys[num])}
         for row in [row for row in range(view.size) if view.ids[row] in self._replaced] if self._replaced else ():
-            if self.heir(row, at) is not None:
-                ended.add(int(view.nums[row]))
-            times += view.at[view.rows_of(self._replaced[view.ids[row]])].tolist()
-        nums = sorted(num for num in ended if all(self._names(who) for who, _ in self._keys.get(num, ())))
-        since = max((time for time in times if time <= at), default=-LATEST)
-        return Past(since=since, until=min((time for time in times if time > at), default=LATEST), nums=tuple(nums))
+            heirs, num = [int(view.at[heir]) for heir in self._heirs(row)], int(view.nums[row])
+            found[num] = min([*heirs, found.get(num, LATEST)])
+        return {num: since for num, since in found.items() if since < LATEST}
 
     def _living(self, told: Sequence[Told]) -> list[Told]:
         view = self._view
@@ -269,6 +220,13 @@ class ScopeFacts:
             for one, row in zip(told, rows.tolist(), strict=True)
             if view.size and view.nums[row] == one.num and view.alive[row]
         ]
+
+
+def _past_from(stretch: Stretch) -> int:
+    """Return the time from which a value holds no longer, nor is to hold."""
+    if stretch.ended == CORRECTED:
+        return stretch.start
+    return LATEST if stretch.stop is None else stretch.stop
 
 
 def line_of(told: Sequence[Told], *, one: bool) -> Line:
@@ -300,8 +258,6 @@ class _Kept:
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
         self.replaced: dict[str, list[int]] = {}  # by id, the memories that took its place
-        self.lines: Lasting = {}
-        self.names: SubjectNames | None = None
 
 
 class FactTables:
@@ -311,10 +267,9 @@ class FactTables:
         self,
         engine: Engine,
         slots: Slots | None,
-        ended: Callable[[int], int] = lambda _scope_id: 0,
         index: Callable[[int], EntityIndex] = lambda _scope_id: _NOBODY,
     ) -> None:
-        self._engine, self._slots, self._ended, self._index = engine, slots, ended, index
+        self._engine, self._slots, self._index = engine, slots, index
         self._kept: LRUCache[int, _Kept] = LRUCache(SCOPES_MAX)
         self._lock = threading.Lock()
 
@@ -341,22 +296,16 @@ class FactTables:
 
     def _shown(self, kept: _Kept, view: ScopeView, slots: Slots) -> ScopeFacts:
         index = self._index(view.scope_id) if kept.told else _NOBODY
-        names = kept.names
-        if names is None or not names.is_of(index):
-            names = kept.names = SubjectNames(index)
-        lines: Lines | None = view.memo.get(_LINES)
-        if lines is None or lines.lasting is not kept.lines or lines.names is not names:
-            lines = view.memo[_LINES] = Lines(kept.lines, names)
-        return ScopeFacts(kept.told, kept.keys, view, slots, lines, index, kept.replaced)
+        made: _Made | None = view.memo.get(_MADE)
+        if made is None or made.kept is not kept or made.index is not index or made.revision != index.revision:
+            made = view.memo[_MADE] = _Made(kept, index, index.revision, subject_names(index))
+        return ScopeFacts(view, slots, made)
 
     def _read(self, kept: _Kept, view: ScopeView, last: int) -> None:
         f = schema.facts.c
         query = select(*COLUMNS).where(f.scope_id == view.scope_id, f.num > kept.upto, f.num <= last)
-        query = query.order_by(f.num, f.place).limit(FACTS_MAX + 1)
-        rows = self._rows(query)
-        if len(rows) > FACTS_MAX:
-            newest = self._rows(self._newest(view.scope_id, kept.upto, last))
-            rows = sorted(newest, key=lambda row: (row.num, row.place))
+        with reading(self._engine) as connection:
+            rows = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
         places = np.searchsorted(view.nums, nums)
         ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
@@ -374,19 +323,6 @@ class FactTables:
             if key not in known:
                 kept.keys[row.num] = (*known, key)
         kept.upto = last
-
-    def _rows(self, query: Select[Any]) -> Sequence[Any]:
-        with reading(self._engine) as connection:
-            return connection.execute(query).all()
-
-    def _newest(self, scope_id: int, after: int, last: int) -> Select[Any]:
-        """Select the facts of living memories, the newest by their time."""
-        f, m = schema.facts.c, schema.memories.c
-        of = and_(m.scope_id == f.scope_id, m.num == f.num)
-        query = select(*COLUMNS).select_from(schema.facts.join(schema.memories, of))
-        query = query.where(f.scope_id == scope_id, f.num > after, f.num <= last, stays(self._ended(scope_id)))
-        by_time = func.coalesce(m.event_at, m.created_at).desc()
-        return query.order_by(by_time, f.num.desc(), f.place.desc()).limit(FACTS_MAX)
 
 
 _f = schema.facts.c

@@ -23,7 +23,7 @@ from recall_integrations.facts.slots import Slots
 from recall_integrations.facts.timeline import PAST, Stretch, Told, timeline
 from recall_integrations.indexes.times import from_micros, stays, to_micros
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.store.fact_tables import COLUMNS, Key, SubjectNames, readable, told_of
+from recall_integrations.store.fact_tables import COLUMNS, Key, readable, subject_names, told_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.types import Filters, Scope, checked_scope, checked_time
@@ -103,13 +103,13 @@ def facts_of(
         return []
     with parts.errors():
         index = parts.catalog.of(scope_id).index
-    subject_names = SubjectNames(index)
+    names_of = subject_names(index)
     subjects = None if subject is None else _subjects(subject, index)
     if subjects is not None:
-        subjects |= {name for one in subjects for name in subject_names.of(one, index)}
-    wanted = None if slot is None else _slots(slot, parts.slots)
+        subjects |= {name for one in subjects for name in names_of(one)}
+    wanted = None if slot is None else _slot(slot, parts.slots)
     told, ids = _read_facts(parts, scope_id, subjects, wanted)
-    told = _merged(told, lambda one: subject_names.of(one, index))
+    told = _merged(told, names_of)
     found: list[Fact] = []
     for key in sorted(told):
         stretches = timeline(told[key], one=parts.slots.one(key[1]))
@@ -136,15 +136,15 @@ def _subjects(subject: object, index: EntityIndex) -> set[str]:
     return {key, *(name_key(name) for entity_id in index.lookup(subject) for name in index.names(entity_id))}
 
 
-def _slots(slot: object, slots: Slots) -> set[str]:
-    if not isinstance(slot, str) or not slot.strip():
+def _slot(slot: object, slots: Slots) -> str:
+    name = slots.named(slot, openly=True)
+    if name is None:
         raise InvalidArgument("slot must be the name of one, such as 'phone_number', or what people call it.")
-    name = " ".join(slot.casefold().split())
-    return {name, name.replace(" ", "_"), slots.of_noun.get(name, name), f"open:{name}"}
+    return name
 
 
 def _read_facts(
-    parts: StoreParts, scope_id: int, subjects: set[str] | None, slots: set[str] | None
+    parts: StoreParts, scope_id: int, subjects: set[str] | None, slot: str | None
 ) -> tuple[dict[Key, list[Told]], dict[int, str]]:
     f, m = schema.facts.c, schema.memories.c
     query = select(*COLUMNS, m.id, m.event_at, m.created_at).select_from(
@@ -153,8 +153,8 @@ def _read_facts(
     query = query.where(f.scope_id == scope_id, f.slot != REPLACES)
     if subjects is not None:
         query = query.where(f.subject.in_(sorted(subjects)))
-    if slots is not None:
-        query = query.where(f.slot.in_(sorted(slots)))
+    if slot is not None:
+        query = query.where(f.slot == slot)
     if not parts.expiry.none:
         query = query.where(stays(parts.expiry.now()))
     told: dict[Key, list[Told]] = {}

@@ -111,7 +111,7 @@ class StoreParts:
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)
-        self.facts = FactTables(engine, self.slots, self.expiry.ended, lambda scope_id: catalog.of(scope_id).index)
+        self.facts = FactTables(engine, self.slots, lambda scope_id: catalog.of(scope_id).index)
         self.spellers = spellers = Spellers(
             lexical=lambda: indexes.lexical,  # they are made below
             threshold=config.query.spelling_threshold,

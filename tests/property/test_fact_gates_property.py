@@ -123,6 +123,6 @@ def test_times_are_looked_up_together_as_one_by_one(told: list[tuple[int, int, i
     rows, begins, lengths = np.asarray(sorted(told), dtype=np.int64).reshape(-1, 3).T
     column = Told(size=10, rows=rows, start=begins, stop=begins + lengths)
     for window in ((None, None), (start, start + 10)):
-        each = {row: time for row in range(10) if (time := column.of_row(row, *window)) is not None}
+        each = {row: time for alone in range(10) for row, time in column.of_rows([alone], *window).items()}
         assert column.of_rows([9, *range(9)], *window) == each
         assert column.of_rows([], *window) == {}

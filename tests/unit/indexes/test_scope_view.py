@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
-from recall_integrations.indexes import scope_view
 from recall_integrations.indexes.scope_view import TYPE_CODES, ScopeView, of_types
 from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.store.asking import Ahead
@@ -71,9 +70,7 @@ def test_top_breaks_ties_by_id_also_on_a_plateau() -> None:
     assert rows.tolist() == [0, 1]
 
 
-@pytest.mark.parametrize("few", [0, 1_000])
-def test_order_and_top_are_those_of_sorting_by_score_and_id(few: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(scope_view, "FEW_SORTED", few)
+def test_order_and_top_are_those_of_sorting_by_score_and_id() -> None:
     view, rng = plain(60), np.random.default_rng(7)
     for values in (2, 5, 20, 1_000):
         rows = rng.permutation(60)[: rng.integers(1, 60)]

@@ -124,9 +124,8 @@ def test_the_time_of_a_row_with_the_largest_share() -> None:
     )
     told = Told.of(column, nums, np.asarray([False, True, True]))
     assert told.rows.tolist() == [1, 1]  # the first is dead, the others are not there
-    assert told.of_row(1, 5 * day, 6 * day) == (5 * day, 6 * day)
-    assert told.of_row(1) == (0, 10 * day)
-    assert told.of_row(1, 20 * day, None) is None
-    assert told.of_row(0) is None and told.of_row(2) is None
+    assert told.of_rows([1], 5 * day, 6 * day) == {1: (5 * day, 6 * day)}
+    assert told.of_rows([0, 1, 2]) == {1: (0, 10 * day)}
+    assert told.of_rows([1], 20 * day, None) == {}
     assert told.tells().tolist() == [False, True, False]
     assert Told.of(ToldColumn(), nums, np.ones(3, dtype=np.bool_)).shares(0, to_micros(AT)).tolist() == [0, 0, 0]

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import gc
-
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.store.fact_tables import SubjectNames
+from recall_integrations.store.fact_tables import subject_names
 
 
 def index(**named: tuple[str, ...]) -> EntityIndex:
@@ -16,8 +14,7 @@ def index(**named: tuple[str, ...]) -> EntityIndex:
 
 
 def of(subject: str, **named: tuple[str, ...]) -> tuple[str, ...]:
-    made = index(**named)
-    return SubjectNames(made).of(subject, made)
+    return subject_names(index(**named))(subject)
 
 
 def test_the_names_of_one_entity_are_one_subject() -> None:
@@ -44,15 +41,3 @@ def test_a_name_of_two_is_of_nobody_and_is_none_of_their_names() -> None:
 def test_an_article_makes_no_other_name() -> None:
     assert of("app", a=("The App", "Kestrel")) == ("app", "kestrel")
     assert of("kestrel", a=("The App", "Kestrel")) == ("app", "kestrel")
-
-
-def test_it_is_out_of_date_when_a_name_comes_and_keeps_no_index() -> None:
-    made = index(a=("Priya Raman",))
-    names = SubjectNames(made)
-    assert names.is_of(made) and not names.is_of(index(a=("Priya Raman",)))
-    made.add("a", "Priya Raman", ("Priya",))
-    assert not names.is_of(made)
-    names, other = SubjectNames(made), index()
-    del made
-    gc.collect()
-    assert not names.is_of(other)

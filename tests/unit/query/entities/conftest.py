@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import STAGE, EntityFallback
 from recall_integrations.resilience.breaker import Breaker
@@ -109,6 +110,7 @@ def _ask(
         # Its clock stands still: how long a machine takes to get there is no matter of the test.
         deadline=Deadline.after(budget_ms, clock or Clock()),
         reserved=reserved or [],
+        door=Door(),
     )
     assert all(isinstance(p, Degradation) and p.stage == STAGE for p in problems)
     return refs, [p.reason for p in problems]
@@ -142,7 +144,6 @@ def made() -> Callable[..., EntityFallback]:
         *,
         timeout_ms: float = 1_000.0,
         clock: Any = None,
-        **given: Any,
     ) -> EntityFallback:
         clock = clock or Clock()
         guard = Guard(
@@ -152,7 +153,7 @@ def made() -> Callable[..., EntityFallback]:
             threads=threads or AtOnce(),
             clock=clock,
         )
-        return EntityFallback(model, guard, **given)
+        return EntityFallback(model, guard)
 
     return make
 
