@@ -83,9 +83,10 @@ def leaves_out(before: str, date: str, language: str | None) -> bool:
     words, heard = words_of(language), said(before).text.split()
     if words.match("except", said(date).text):
         return True
-    while heard:
+    kinds = words.possible(("except", "plain", "but", "without", "bare", _DATES), " ".join(heard))
+    while heard and kinds:
         text = " ".join(heard)
-        for kind in ("except", "plain", "but", "without", "bare", _DATES):
+        for kind in kinds:
             if (cue := words.ends(kind, text)) is not None:
                 alone = kind in ("bare", _DATES) and _KEPT_DATES in words.section
                 kept = words.ends(_KEPT_DATES if alone else "kept", text)
