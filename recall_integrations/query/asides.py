@@ -164,11 +164,12 @@ def closings(text: str, start: int, stop: int) -> list[int]:
 
 def _is_framing(found: Findings, start: int, stop: int) -> bool:
     """Say whether a part of the query only puts the question: "could you tell me", "use my notes", "thanks a lot"."""
-    if stop - start > FRAMING_CHARS or framing(found.text[start:stop]) < FRAMING_MIN:
+    if stop - start > FRAMING_CHARS:
         return False
     said = found.within([(start, stop)])
-    content = (token for token in said if token.word not in found.words.stopped)
-    return not in_calendar([token.word for token in said]) and not any(_is_name(found, token) for token in content)
+    if any(token.word not in found.words.stopped and _is_name(found, token) for token in said):
+        return False
+    return not in_calendar([token.word for token in said]) and framing(found.text[start:stop]) >= FRAMING_MIN
 
 
 def _doings(found: Findings, left: Mapping[Sentence, Span]) -> Iterator[Span]:
