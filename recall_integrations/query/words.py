@@ -109,7 +109,7 @@ class QueryWords:
 
     def _look(self, word: str) -> str:
         own = stem(word, self.language)
-        if word in self.stopped or (self._plain and not self._alike(own)):  # nearly every word of a query in English
+        if self._plain and not self._alike(own):  # nearly every word of a query in English
             return own
         others: dict[str, None] = {} if self.language is None else {stem(word): None}
         asked = bool(self.languages) and not word.isdigit()
