@@ -67,10 +67,10 @@ def _said(text: str) -> Said:
     text = text[:CHARS_MAX]
     plain = text.translate(_BLANKS)
     if not text.isascii():
-        signs = {c: _plain(c) for c in set(text) if not c.isascii()}
+        signs = {ord(c): _plain(c) for c in set(text) if not c.isascii()}
         if not unicodedata.is_normalized("NFC", text) or any(map(_changes_length, signs.values())):
             return _composed(text)
-        plain = plain.translate(str.maketrans(signs))
+        plain = plain.translate(signs)
     if "  " not in plain:  # each character stays itself, but of several blanks the first
         return Said(plain, range(len(plain)), range(1, len(plain) + 1))
     cuts = [0, *(edge for blanks in _SEVERAL.finditer(plain) for edge in (blanks.start() + 1, blanks.end()))]
