@@ -64,18 +64,30 @@ def said(text: str) -> Said:
 
 
 def _said(text: str) -> Said:
-    if text.isascii():  # each character stays itself, but of several blanks the first
-        plain = text[:CHARS_MAX].translate(_BLANKS)
-        if "  " not in plain:
-            return Said(plain, range(len(plain)), range(1, len(plain) + 1))
-        cuts = [0, *(edge for blanks in _SEVERAL.finditer(plain) for edge in (blanks.start() + 1, blanks.end()))]
-        kept = [*chain.from_iterable(map(range, cuts[::2], [*cuts[1::2], len(plain)]))]
-        return Said(_SEVERAL.sub(" ", plain), kept, [i + 1 for i in kept])
+    text = text[:CHARS_MAX]
+    plain = text.translate(_BLANKS)
+    if not text.isascii():
+        signs = {ord(c): _plain(c) for c in set(text) if not c.isascii()}
+        if not unicodedata.is_normalized("NFC", text) or any(map(_changes_length, signs.values())):
+            return _composed(text)
+        plain = plain.translate(signs)
+    if "  " not in plain:  # each character stays itself, but of several blanks the first
+        return Said(plain, range(len(plain)), range(1, len(plain) + 1))
+    cuts = [0, *(edge for blanks in _SEVERAL.finditer(plain) for edge in (blanks.start() + 1, blanks.end()))]
+    kept = [*chain.from_iterable(map(range, cuts[::2], [*cuts[1::2], len(plain)]))]
+    return Said(_SEVERAL.sub(" ", plain), kept, [i + 1 for i in kept])
+
+
+def _changes_length(sign: str) -> bool:
+    return len(sign) != 1 or unicodedata.normalize("NFC", sign) != sign
+
+
+def _composed(text: str) -> Said:
     chars: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
-    composed = unicodedata.is_normalized("NFC", text[:CHARS_MAX])
-    for i, given in enumerate(text[:CHARS_MAX]):
+    composed = unicodedata.is_normalized("NFC", text)
+    for i, given in enumerate(text):
         c = _plain(given)
         if not c or (c == " " and chars and chars[-1] == " "):
             continue

@@ -95,7 +95,7 @@ def asides(found: Findings) -> tuple[Span, ...]:
         if at < to:
             left[sentence] = (at, to)
         framed += [span for span in ((start, min(at, to)), (max(at, to), stop)) if span[0] < span[1]]
-    if not _content(found, list(left.values())):
+    if found.words.stopped.issuperset([token.word for token in found.within(list(left.values()))]):
         left, framed = {sentence: sentence[:2] for sentence in sentences}, []
     doings = list(_doings(found, left))
     return tuple(sorted([*doings, *(span for span in framed if not any(s <= span[0] < e for s, e in doings))]))
@@ -124,7 +124,7 @@ def _parted(found: Findings, left: Mapping[Sentence, Span]) -> tuple[list[Span],
     beside: list[Span] = []
     for (start, stop, ends), (at, to) in left.items():
         asks = "?" in ends or ("!" not in ends and _ASKS.match(found.text[at:to].lower()) is not None)
-        keywords = not ends and _OWN.isdisjoint(token.word for token in found.tokens if start <= token.start < stop)
+        keywords = not ends and _OWN.isdisjoint([token.word for token in found.within([(start, stop)])])
         (asking if asks or keywords else beside).append((at, to) if asks or keywords else (start, stop))
     return asking, beside
 
@@ -164,18 +164,19 @@ def closings(text: str, start: int, stop: int) -> list[int]:
 
 def _is_framing(found: Findings, start: int, stop: int) -> bool:
     """Say whether a part of the query only puts the question: "could you tell me", "use my notes", "thanks a lot"."""
-    if stop - start > FRAMING_CHARS or framing(found.text[start:stop]) < FRAMING_MIN:
+    if stop - start > FRAMING_CHARS:
         return False
-    said = [token for token in found.tokens if start <= token.start < stop]
-    content = (token for token in said if not found.words.is_stop(token.word))
-    return not in_calendar([token.word for token in said]) and not any(_is_name(found, token) for token in content)
+    said = found.within([(start, stop)])
+    if any(token.word not in found.words.stopped and _is_name(found, token) for token in said):
+        return False
+    return not in_calendar([token.word for token in said]) and framing(found.text[start:stop]) >= FRAMING_MIN
 
 
 def _doings(found: Findings, left: Mapping[Sentence, Span]) -> Iterator[Span]:
     """Yield the spans of the sentences that tell what the asker does, where what is left of another one asks."""
     if found.known.rows is None:
         return
-    asking, beside = _parted(found, left)
+    asking, beside = _parted(found, left) if len(left) > 1 else ([], [])
     question = _joined(found, asking)
     if not asking or not beside or _REFERS.search(question.lower()):
         return
@@ -195,7 +196,7 @@ def _is_beside(found: Findings, span: Span, question: str, asked: dict[str, Toke
         return False
     if any(_is_name(found, token) for token in said.values()):
         return False
-    words = [token.word for token in found.tokens if inside(token, [span])]
+    words = [token.word for token in found.within([span])]
     if _OWN.isdisjoint(words) or in_calendar(words):
         return False
     tense = tense_of(question, ENGLISH)
@@ -208,7 +209,7 @@ def _is_beside(found: Findings, span: Span, question: str, asked: dict[str, Toke
 def _content(found: Findings, spans: Sequence[Span]) -> dict[str, Token]:
     """Return the content words in spans by their stems."""
     words = found.words
-    return {words.stem(t.word): t for t in found.tokens if inside(t, spans) and not words.is_stop(t.word)}
+    return {words.stem(t.word): t for t in found.within(spans) if t.word not in words.stopped}
 
 
 def _rows(found: Findings, stems: dict[str, Token]) -> NDArray[np.int32]:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
+from operator import attrgetter
 from typing import TypeVar
 
 from recall_integrations.errors import RecallError
@@ -14,7 +16,7 @@ from recall_integrations.languages.phrases import blanked
 from recall_integrations.query.by_table.person import NOBODY, AskedRole
 from recall_integrations.query.knowledge import ScopeKnowledge
 from recall_integrations.query.negation import Negation
-from recall_integrations.query.spans import Span, inside
+from recall_integrations.query.spans import Span, Spans, inside
 from recall_integrations.query.words import QueryWords
 from recall_integrations.records import record
 from recall_integrations.text import Token
@@ -69,6 +71,12 @@ class Findings:
     def tokens(self) -> list[Token]:
         """All words."""
         return self.words.tokens
+
+    def within(self, spans: Spans) -> list[Token]:
+        """Return the words that begin in places that are in order and apart."""
+        at = attrgetter("start")
+        cuts = [(bisect_left(self.tokens, s, key=at), bisect_left(self.tokens, e, key=at)) for s, e in spans]
+        return [token for first, last in cuts for token in self.tokens[first:last]]
 
     @property
     def asking(self) -> list[Token]:

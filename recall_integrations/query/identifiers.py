@@ -76,7 +76,11 @@ def find_identifiers(text: str) -> tuple[Identifier, ...]:
     """Find the identifiers of any `text`, in order, without overlap: chunks, and what is quoted beside these."""
     if text.isascii() and _UNUSUAL.search(text) is None:
         return ()
-    found = [one for match in _CHUNK.finditer(text) for one in _of_chunk(match[0], match.start())]
+    found: list[Identifier] = []
+    for match in _CHUNK.finditer(text):
+        bare = match[0].rstrip(_TRAILING)
+        if not (bare.isalpha() and bare[1:].islower()):  # else an ordinary word
+            found += _of_chunk(match[0], match.start())
     ends = [one.span[1] for one in found]
     for match in _QUOTATIONS.finditer(text):
         said = match[match.lastindex or 0]

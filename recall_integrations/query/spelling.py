@@ -292,9 +292,9 @@ def unknown(
         word = token.word
         if word in found or not LETTERS_MIN <= len(word) <= LETTERS_MAX or not word.isalpha() or word in STOP_WORDS:
             continue
-        if any(map(str.isupper, _as_written(text, token)[1:])):  # an acronym or an identifier
-            continue
         if frequency(stem(word)) > 0 or (is_name is not None and is_name(word)) or is_known(word):
+            continue
+        if any(map(str.isupper, _as_written(text, token)[1:])):  # an acronym or an identifier
             continue
         if not _is_identifier(text, token):
             found[word] = token

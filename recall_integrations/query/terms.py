@@ -29,7 +29,8 @@ def content_words(found: Findings) -> list[Token]:
     if signs := found.words.signs:
         negated = starts_inside(signs, found.negated)
         said = sorted([*said, *(t for t in signs if t.start not in negated)], key=place_of)
-    content = [t for t in said if not found.words.is_stop(t.word)]
+    stopped = found.words.stopped
+    content = [t for t in said if t[0] not in stopped]
     if found.language != ENGLISH:
         asks: list[Span] = []
         asks = found.guard("parse.no_keywords", lambda: no_keywords(found.text, found.language), asks)
@@ -67,7 +68,8 @@ def terms(found: Findings) -> tuple[str, ...]:
         idle = inside(t, misspelt) or (extra and inside(t, extra))
         return not (idle and not found.known.frequency(stem(t.word)))
 
-    looked_for = (stem(t.word) for t in found.content if is_wanted(t))
+    all_wanted = not (corrected or session or dated or misspelt or extra)
+    looked_for = [stem(t.word) for t in found.content if all_wanted or is_wanted(t)]
     names = (stem(word) for ref in named for word in _name_behind(ref))
     return tuple(dict.fromkeys([*looked_for, *names, *(c.correction for c in found.corrections)]))
 
@@ -80,11 +82,11 @@ def weaker_terms(found: Findings) -> tuple[str, ...]:
 def rarities(found: Findings) -> dict[str, float]:
     """Return the rarity of each distinct stem that a memory holds; a corrected word has that of its correction."""
     meant = {c.stem: c.correction for c in found.corrections}
-    roots = {t: found.words.stem(t.word) for t in found.plain}
-    counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots.values())}
-    held = {t: root for t, root in roots.items() if counts[root]}
-    telling: Iterable[str] = held.values()
+    roots = [found.words.stem(t[0]) for t in found.plain]
+    counts = {root: found.known.frequency(meant.get(root, root)) for root in dict.fromkeys(roots)}
+    telling: Iterable[str] = [root for root, count in counts.items() if count]
     if not found.text.isascii():
+        held = {t: root for t, root in zip(found.plain, roots, strict=True) if counts[root]}
         # A Chinese word is in the pairs of its characters; "的" beside them would make every question a common one.
         pairs = [(t.start, t.end) for t in held if is_character(t.word[:1]) and not is_character(t.word)]
         within = starts_inside([t for t in held if is_character(t.word)], pairs)
@@ -134,12 +136,12 @@ def marked(found: Findings) -> tuple[QueryToken, ...]:
     signs = found.words.signs
     shown = (sorted([*found.tokens, *signs], key=place_of) if signs else found.tokens)[:TOKENS_MARKED_MAX]
     held = [(role, starts) for role, of_role in spans if of_role and (starts := starts_inside(shown, of_role))]
-    words, rarities = found.words, found.rarities
+    stem, stopped, rarities = found.words.stem, found.words.stopped, found.rarities
     marked = []
     for word, start, end in shown:
         roles = tuple([role for role, starts in held if start in starts]) if held else ()
-        root = words.stem(word)
-        stops = words.is_stop(word)
+        root = stem(word)
+        stops = word in stopped
         value = rarities.get(root) if not stops and NEGATED not in roles else None
         if word in corrected:
             roles = (*roles, roles_of.CORRECTED)

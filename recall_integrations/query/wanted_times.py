@@ -27,8 +27,7 @@ def wanted_window(found: Findings, now: datetime, week_start: int) -> TemporalWi
     text, negated = found.point, found.negated
     if not may_have_window(text, found.language):
         return None
-    words = dict.fromkeys(t.word for t in found.tokens)
-    names = frozenset() if entities is None else frozenset(filter(entities.contains_word, words))
+    names = frozenset() if entities is None else entities.known_among({t.word for t in found.tokens})
     for _ in range(DENIED_DATES_MAX):
         window = parse_window(text, now, week_start=week_start, names=names, language=found.language)
         if window is None or window.span == (0, 0):

@@ -46,24 +46,24 @@ class QueryWords:
         self.tokens: list[Token] = spoken(text, self.language)
         self.signs = signs(text)
         self._stops = stop_words(self.language)
+        self.stopped = self._stopped()
         self._plain = self.language is None and not scope.languages  # English, asked of English
-        self._english_too = self.language is not None and not any(c.isascii() for c in self._stops)
-        self._read: dict[str, tuple[str, tuple[str, ...]]] = {}
+        self._weaker: dict[str, tuple[str, ...]] = {}
+        self.stem: Callable[[str], str] = _Stems(self._look).__getitem__  # that a normal form is looked for by
 
-    def is_stop(self, word: str) -> bool:
-        """Say whether a normal form is not looked for."""
-        if word in self._stops:
-            return True
-        english = self._english_too and word.isascii() and word in STOP_WORDS
-        return english or says_nothing(word, self.language)
-
-    def stem(self, word: str) -> str:
-        """Return the stem that a normal form is looked for by."""
-        return self._forms(word)[0]
+    def _stopped(self) -> frozenset[str]:
+        """Return the words of the text that are not looked for."""
+        said = frozenset([word for word, _, _ in (*self.tokens, *self.signs)])
+        stops = said & self._stops
+        if self.language is None:
+            return stops
+        english = STOP_WORDS if not any(c.isascii() for c in self._stops) else frozenset()
+        return stops | {w for w in said if (w.isascii() and w in english) or says_nothing(w, self.language)}
 
     def weaker(self, word: str) -> tuple[str, ...]:
         """Return stems of other forms of a word that memories hold."""
-        return self._forms(word)[1]
+        self.stem(word)
+        return self._weaker.get(word, ())
 
     def is_settled(self, word: str) -> bool:
         """Say whether a memory has the word in a form that the rules of English do not lead to."""
@@ -107,27 +107,34 @@ class QueryWords:
             code = main
         return None if code == "en" else code
 
-    def _forms(self, word: str) -> tuple[str, tuple[str, ...]]:
-        found = self._read.get(word)
-        if found is None:
-            found = self._read[word] = self._look(word)
-        return found
-
-    def _look(self, word: str) -> tuple[str, tuple[str, ...]]:
+    def _look(self, word: str) -> str:
         own = stem(word, self.language)
         if self._plain and not self._alike(own):  # nearly every word of a query in English
-            return own, ()
+            return own
         others: dict[str, None] = {} if self.language is None else {stem(word): None}
         asked = bool(self.languages) and not word.isdigit()
         if not asked and not others and not self._alike(own):
-            return own, ()
+            return own
         held = self._frequency(own) > 0
+        if held and not others and not self._alike(own):
+            return own
         if asked and not held:
             others.update((stem(word, code), None) for code in self.languages)
         for form in (own, *others):
-            others = {**others, **dict.fromkeys(self._alike(form))}
+            others.update(dict.fromkeys(self._alike(form)))
         others.pop(own, None)
         there = tuple(form for form in others if self._frequency(form) > 0)
-        if held or not there:
-            return own, there
-        return there[0], there[1:]
+        best = own if held or not there else there[0]
+        self._weaker[word] = there if best == own else there[1:]
+        return best
+
+
+class _Stems(dict[str, str]):
+    """The stem of each word, read once."""
+
+    def __init__(self, read: Callable[[str], str]) -> None:
+        self._read = read
+
+    def __missing__(self, word: str) -> str:
+        found = self[word] = self._read(word)
+        return found

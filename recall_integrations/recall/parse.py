@@ -105,7 +105,8 @@ def _nothing_collected() -> Iterator[None]:
 
 
 OPEN = Door()
-_ASKING = "parse.asking"
+_ASKING, _COUNTS = "parse.asking", "parse.counts"
+COUNTS_MAX = 8_192  # stems of queries whose number of memories is kept
 LONG_CHARS = 2_000  # shorter texts are read in a few milliseconds at most
 CHAR_MS = 0.02  # milliseconds for a character, until some long texts were read
 LOADING = "The memories of this scope are still being read into memory. Ask again, or give it more time."
@@ -113,7 +114,7 @@ SHARE_BEFORE_ARMS = 0.6  # share of the time left, for what may be slow before t
 
 
 class _Counts(dict[str, int]):
-    """Number of memories that hold a stem, asked once for each stem."""
+    """Number of memories that hold a stem, asked once for each stem of a view."""
 
     def __init__(self, frequency: Callable[[str], int]) -> None:
         self._frequency = frequency
@@ -224,9 +225,12 @@ class Parse(Stage):
         view = self._store.view(scope_id)
         user, assistant = self._asking(scope, view, index)
         text = view.text
+        counts: _Counts | None = view.memo.get(_COUNTS)
+        if counts is None or text is None or len(counts) > COUNTS_MAX:  # an index changes while a view stays
+            counts = view.memo[_COUNTS] = _Counts(frequency_of(view, lambda: self._store.indexes.lexical))
         return ScopeKnowledge(
             entities=index,
-            frequency=_Counts(frequency_of(view, lambda: self._store.indexes.lexical)).__getitem__,
+            frequency=counts.__getitem__,
             # Which sentence is beside the point would tell what hidden words stand together.
             rows=None if text is None or not door.open else lambda stem: text.holding(stem)[0],
             memories=view.count,

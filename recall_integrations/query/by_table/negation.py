@@ -83,9 +83,10 @@ def leaves_out(before: str, date: str, language: str | None) -> bool:
     words, heard = words_of(language), said(before).text.split()
     if words.match("except", said(date).text):
         return True
-    while heard:
+    kinds = words.possible(("except", "plain", "but", "without", "bare", _DATES), " ".join(heard))
+    while heard and kinds:
         text = " ".join(heard)
-        for kind in ("except", "plain", "but", "without", "bare", _DATES):
+        for kind in kinds:
             if (cue := words.ends(kind, text)) is not None:
                 alone = kind in ("bare", _DATES) and _KEPT_DATES in words.section
                 kept = words.ends(_KEPT_DATES if alone else "kept", text)
@@ -129,14 +130,11 @@ class _Reader:
         return sorted(found, key=lambda e: e.term)
 
     def _cues(self) -> Iterator[_Cue]:
-        for kind in _CUES:
-            for start, end in self.words.found(kind, self.text):
-                yield _Cue(kind, start, end)
-        for kind in _AROUND:
+        for kind in self.words.possible((*_CUES, *_AROUND), self.text):
             for match in self.words.matches(kind, self.text):
                 term = next((span for span in match.regs[1:] if span != (-1, -1)), None)
-                if term:
-                    yield _Cue(kind, match.start(), match.end(), term)
+                if term or kind not in _AROUND:
+                    yield _Cue(kind, *match.span(), term if kind in _AROUND else None)
 
     # -- whether a cue excludes ------------------------------------------------------------------------------------
 

@@ -139,4 +139,4 @@ def _heard(text: str, language: str | None) -> tuple[Wording, Said, bool]:
     In capitals throughout, none of its letters is a capital for a reason.
     """
     words, read = words_of(language), said(text.lower() if text.isascii() and text.isupper() else text)
-    return words, read, "subject" not in words.section or words.mentions("subject", read.text)
+    return words, read, "subject" not in words.section or words.says("subject", read.text)

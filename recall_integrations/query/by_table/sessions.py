@@ -65,6 +65,7 @@ _FORMS = (
     _Form("first_time", 0.8, said="we_said", places=(1,)),
     _Form("last_time", 0.8, said="we_said", places=(-1,), closes=True),
 )
+_FORM_NAMES = tuple(form.name for form in _FORMS)
 _GATES = ("subject", "placing")  # a text that lacks either names no session, in a language that lists them
 _PARTS = ((BEGINNING, "beginning_of", "begins"), (END, "end_of", "ends"))
 _PLAIN = (
@@ -105,7 +106,7 @@ def _slots(words: Wording) -> dict[str, str]:
 words_of = partial(
     wording,
     section="sessions",
-    known=(*_GATES, *_PLAIN, *(form.name for form in _FORMS)),
+    known=(*_GATES, *_PLAIN, *_FORM_NAMES),
     values=("ordinals", "digits", "numbers"),
     more=_slots,
     together=(_CLAUSES,),
@@ -261,7 +262,8 @@ def read_session(
         return None
     named = "subject" in words.section or words.says("nouns", read.text) or words.says("last_time", read.text)
     query = _Query(words, read.text, names, read.within(dated), language)
-    for form in _FORMS:
+    possible = words.possible(_FORM_NAMES, read.text)
+    for form in (form for form in _FORMS if form.name in possible):
         for found in query.found(form) if named or form.name in ("numbered", "open_ago") else ():
             if query.stands(found) and (form.sure or query.ours(found)):
                 span, numbered = read.span(*found.span), form.name == "numbered"
@@ -282,7 +284,9 @@ def talk(
     """
     words, read = words_of(language), said(text)
     heard, dates = blanked(read.text, read.within(beside), " "), read.within(when)
-    people = [at for at in read.within(named) if words.ends("talked_about", heard[: at[0]].rstrip()) is None]
+    people = read.within(named)
+    if words.possible(("talked_about",), heard):
+        people = [at for at in people if words.ends("talked_about", heard[: at[0]].rstrip()) is None]
     left = blanked(heard, [*dates, *people])
     rest = blanked(left, words.found("talk", left))
     stops = stop_words(None if language == ENGLISH else language)
@@ -290,7 +294,7 @@ def talk(
         talked = session is not None or (words.says("said", left) and not words.says("done", heard))
         if talked or _RUN.search(blanked(left, words.found("placed", left))) is None:
             return ALL
-    for _, end in words.found("said_then", blanked(heard, dates)):
+    for _, end in words.found("said_then", blanked(heard, dates)) if words.possible(("said_then",), heard) else ():
         then = min((start for start, _ in dates if start >= end), default=end)
         return NOTHING if any(name == "clause" for name, _ in words.each(_CLAUSES, heard[end:then])) else ABOUT
     return NOTHING

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, lru_cache
 from heapq import heapify, heappop, heapreplace
@@ -12,7 +13,7 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.needed_words import Begins, Words, begins_of, needs, words_in
+from recall_integrations.languages.needed_words import Begins, Heard, Needed, Words, begins_of, heard, needs
 from recall_integrations.languages.phrases import Said, Slots, alternatives, ordered, pattern
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
@@ -21,7 +22,6 @@ from recall_integrations.records import record
 Match = tuple[int, int]
 _NEVER = re.compile(r"(?!)")
 _PLAIN = regex(r"[a-z'&-]+")
-_WORD = regex(r"\w+")
 _SENTENCE_END = regex(r"[!?]+|。|।|\.(?= |$)(?<!\.\.)")
 
 
@@ -35,36 +35,54 @@ class Together:
 
 
 class _Phrase:
-    """A phrase, the words that it needs, and its patterns once a text holds these."""
+    """A phrase, what a text needs to hold it, and its patterns once one does."""
 
-    __slots__ = ("needs", "place", "said", "text")
+    __slots__ = ("needs", "said", "text")
 
-    def __init__(self, text: str, place: int, needed: tuple[Words, ...]) -> None:
-        self.text, self.place, self.needs = text, place, needed
+    def __init__(self, text: str, needs: Needed) -> None:
+        self.text, self.needs = text, needs
         self.said: dict[bool, re.Pattern[str]] = {}  # by whether case counts
 
+    def starts(self, heard: Heard) -> list[int] | None:
+        """Return where the phrase may begin, in order; `None` = anywhere."""
+        first, words = self.needs.first, heard.words
+        if first is None or words is None:
+            return None
+        return sorted([place for word in first & words for place in heard.places[word]])
 
-class _List:
-    """Phrases in the order in which they are tried, found by a word that they need."""
 
-    def __init__(self, phrases: Iterable[tuple[str, tuple[Words, ...]]]) -> None:
-        self.phrases = [_Phrase(text, place, needed) for place, (text, needed) in enumerate(phrases)]
-        self._anywhere = [one for one in self.phrases if not one.needs]
-        self._by_word: dict[str, list[_Phrase]] = {}
+_Ranked = tuple[int, str, _Phrase]  # a phrase of several lists: its rank, its list
+
+
+class _Table:
+    """The phrases of several lists in the order in which they are tried, found by a word that they need."""
+
+    def __init__(self, phrases: Iterable[tuple[str, _Phrase]]) -> None:
+        self.phrases: list[_Ranked] = [(rank, name, one) for rank, (name, one) in enumerate(phrases)]
+        self._anywhere = [one for one in self.phrases if not one[2].needs.words]
+        self._by_word: dict[str, list[_Ranked]] = {}
         for one in self.phrases:
-            for word in min(one.needs, key=len, default=()):
+            for word in min(one[2].needs.words, key=len, default=()):
                 self._by_word.setdefault(word, []).append(one)
 
-    def possible(self, words: Words | None) -> Iterable[_Phrase]:
+    def possible(self, words: Words | None) -> list[_Ranked]:
         """Return the phrases that a text of these words may hold, in their order; all where its words are unknown."""
         if words is None:
             return self.phrases
         if not (said := self._by_word.keys() & words):
             return self._anywhere
-        wanted = chain.from_iterable(self._by_word[word] for word in said)
-        held = {one.place: one for one in wanted if not any(need.isdisjoint(words) for need in one.needs)}
-        held |= {one.place: one for one in self._anywhere}
-        return [held[place] for place in sorted(held)]
+        wanted = chain.from_iterable([self._by_word[word] for word in said])
+        held = {one for one in wanted if not any(map(words.isdisjoint, one[2].needs.words))}
+        return sorted([*held, *self._anywhere])
+
+
+def _search(
+    wanted: re.Pattern[str], starts: list[int] | None, text: str, at: int, end: int = sys.maxsize
+) -> re.Match[str] | None:
+    if starts is None:
+        return wanted.search(text, at, end)
+    found = (wanted.match(text, start, end) for start in starts[bisect_left(starts, at) :])
+    return next(filter(None, found), None)
 
 
 class Wording:
@@ -90,7 +108,8 @@ class Wording:
             raise InvalidArgument(f"{where} has unknown entries: {unknown}; known: {', '.join(sorted(allowed))}")
         self.where = where
         self._patterns: dict[str, re.Pattern[str]] = {}
-        self._lists: dict[str, _List] = {}
+        self._lists: dict[str, list[_Phrase]] = {}
+        self._tables: dict[tuple[str, ...], _Table] = {}
         self._sets: dict[str, frozenset[str] | None] = {}
 
     @cached_property
@@ -121,11 +140,6 @@ class Wording:
         words = self._words(name)
         return word.lower() in words if words is not None else self.is_one(name, word)
 
-    def mentions(self, name: str, text: str) -> bool:
-        """Say whether the text holds one of the phrases under a name: looked up, where these are words."""
-        words = self._words(name)
-        return not words.isdisjoint(_WORD.findall(text.lower())) if words is not None else self.says(name, text)
-
     def _words(self, name: str) -> frozenset[str] | None:
         if name not in self._sets:
             plain = [phrase.lower() for phrase in self.phrases(name)]
@@ -135,9 +149,8 @@ class Wording:
     def prepare(self) -> None:
         """Compile all phrases now, not when a query holds their words."""
         for lists in (*map(_alone, self._known), *self._together):
-            for name in lists.names:
-                for one in self._list(name).phrases:
-                    self._compiled(one, lists.small and self._small)
+            for _, _, one in self._table(lists.names).phrases:
+                self._compiled(one, lists.small and self._small)
 
     @cached_property
     def _small(self) -> bool:
@@ -148,11 +161,17 @@ class Wording:
         lists = {name: listed(phrases, self.where) for name, phrases in (self.section.get("words") or {}).items()}
         return begins_of(lists, self._more(self))
 
-    def _list(self, name: str) -> _List:
+    def _list(self, name: str) -> list[_Phrase]:
         if name not in self._lists:
             own = ordered(self.phrases(name))
-            self._lists[name] = _List((one, needs(one, self._begins, self._slots)) for one in own)
+            self._lists[name] = [_Phrase(one, needs(one, self._begins, self._slots)) for one in own]
         return self._lists[name]
+
+    def _table(self, names: tuple[str, ...]) -> _Table:
+        found = self._tables.get(names)
+        if found is None:
+            found = self._tables[names] = _Table((name, one) for name in names for one in self._list(name))
+        return found
 
     def _compiled(self, phrase: _Phrase, small: bool = False) -> re.Pattern[str]:
         if small not in phrase.said:
@@ -160,34 +179,42 @@ class Wording:
             phrase.said[small] = pattern([phrase.text], self._slots, flags) or _NEVER
         return phrase.said[small]
 
-    def _possible(self, names: Iterable[str], text: str, small: bool = False) -> Iterator[tuple[str, re.Pattern[str]]]:
-        """Yield the patterns of the phrases whose words the text holds, each with its list."""
-        words = words_in(text)
-        return ((name, self._compiled(one, small)) for name in names for one in self._list(name).possible(words))
+    def _tried(self, name: str, text: str) -> Iterator[tuple[re.Pattern[str], list[int] | None]]:
+        """Yield the patterns of the phrases whose words the text holds, each with where it may begin."""
+        read = heard(text)
+        for _, _, one in self._table((name,)).possible(read.words):
+            if (starts := one.starts(read)) != []:
+                yield self._compiled(one), starts
+
+    def possible(self, names: tuple[str, ...], text: str) -> list[str]:
+        """Return the names of those lists of which the text may hold a phrase, in order."""
+        return list(dict.fromkeys(name for _, name, _ in self._table(names).possible(heard(text).words)))
 
     def each(
         self, lists: Together, text: str, at: int = 0, end: int = sys.maxsize
     ) -> Iterator[tuple[str, re.Match[str]]]:
         """Yield the phrases of several lists from `at`, each with its list, in the order in which they begin."""
+        read = heard(text)
         small = lists.small and self._small
-        if small:
-            text = text.lower() if text.isascii() else "".join(c if len(c.lower()) > 1 else c.lower() for c in text)
-        ahead = [
-            (match.start(), rank, name, match)
-            for rank, (name, wanted) in enumerate(self._possible(lists.names, text, small))
-            if (match := wanted.search(text, at, end)) is not None
-        ]
+        text = read.low if small else text
+        ahead = []
+        for rank, name, one in self._table(lists.names).possible(read.words):
+            if (starts := one.starts(read)) == []:
+                continue
+            wanted = self._compiled(one, small)
+            if (match := _search(wanted, starts, text, at, end)) is not None:
+                ahead.append((match.start(), rank, name, match, starts))
         heapify(ahead)
         while ahead:
-            start, rank, name, match = ahead[0]
+            start, rank, name, match, starts = ahead[0]
             if start >= at:  # the first phrase in their order of those that begin here
                 yield name, match
                 at = max(match.end(), start + 1) if name in lists.hiding else start + 1  # one may be empty
-            again = match.re.search(text, at, end) if at <= len(text) else None
+            again = _search(match.re, starts, text, at, end) if at <= len(text) else None
             if again is None:
                 heappop(ahead)
             else:
-                heapreplace(ahead, (again.start(), rank, name, again))
+                heapreplace(ahead, (again.start(), rank, name, again, starts))
 
     def matches(self, name: str, text: str, at: int = 0, end: int = sys.maxsize) -> Iterator[re.Match[str]]:
         """Yield the phrases under a name, in order; none begins in another."""
@@ -195,12 +222,12 @@ class Wording:
 
     def match(self, name: str, text: str, at: int = 0) -> re.Match[str] | None:
         """Return the first phrase under a name that begins at a place."""
-        tried = (wanted.match(text, at) for _, wanted in self._possible((name,), text))
-        return next((match for match in tried if match is not None), None)
+        here = (wanted.match(text, at) for wanted, starts in self._tried(name, text) if starts is None or at in starts)
+        return next(filter(None, here), None)
 
     def is_one(self, name: str, text: str) -> bool:
         """Say whether the whole text is one of the phrases under a name."""
-        return any(wanted.fullmatch(text) is not None for _, wanted in self._possible((name,), text))
+        return any(wanted.fullmatch(text) is not None for wanted, _ in self._tried(name, text))
 
     def found(self, name: str, text: str) -> Iterator[Match]:
         """Yield the spans of the phrases under a name, in order."""
@@ -208,7 +235,7 @@ class Wording:
 
     def says(self, name: str, text: str) -> bool:
         """Say whether the text holds one of the phrases under a name."""
-        return any(wanted.search(text) is not None for _, wanted in self._possible((name,), text))
+        return any(_search(wanted, starts, text, 0) is not None for wanted, starts in self._tried(name, text))
 
     def ends(self, name: str, text: str) -> Match | None:
         """Return the span of the first phrase under a name that ends where the text does."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 from typing import Final
 
 from recall_integrations.query.entities.cascade import (
@@ -93,6 +93,12 @@ class EntityIndex:
         if word.isascii() and word.isalnum() and word == word.lower() and len(word) <= WORD_CHARS_MAX:
             return False  # it is its own normal form
         return all(map(state.knows, key_of(word)))
+
+    def known_among(self, words: Set[str]) -> frozenset[str]:
+        """Return those of some words, in normal form, that occur in a name or an alias."""
+        known = (words & self.state.parts.keys()) | (words & self.state.phrases.keys())
+        other = [word for word in words - known if not (word.isascii() and word.isalnum())]
+        return frozenset(known).union(filter(self.contains_word, other))
 
     def may_mention(self, text: str) -> bool:
         """Say whether `mentions` has to look: a tenth of its time, and false for most texts of most scopes."""

@@ -159,7 +159,7 @@ class TrigramIndex:
 
     def __init__(self) -> None:
         self._words: set[str] = set()
-        self._postings: dict[tuple[int, str], list[str]] = {}
+        self._postings: dict[str, dict[int, list[str]]] = {}  # by three letters, by the length of the word
 
     def __len__(self) -> int:
         return len(self._words)
@@ -171,10 +171,13 @@ class TrigramIndex:
         length, marked = len(word), f"^{word}$"
         postings = self._postings
         for i in range(length):
-            key = (length, marked[i : i + 3])
-            found = postings.get(key)
+            gram = marked[i : i + 3]
+            by_length = postings.get(gram)
+            if by_length is None:
+                by_length = postings[gram] = {}
+            found = by_length.get(length)
             if found is None:
-                postings[key] = [word]
+                by_length[length] = [word]
             elif found[-1] is not word:  # "nananana" has the same trigram twice
                 found.append(word)
         self._words.add(word)
@@ -199,7 +202,8 @@ class TrigramIndex:
         postings = self._postings
         grams = []
         for gram in {marked[i : i + 3] for i in range(length)}:
-            lists = [p for n in lengths if (p := postings.get((n, gram))) is not None]
+            by_length = postings.get(gram)
+            lists = [by_length[n] for n in lengths if n in by_length] if by_length is not None else []
             grams.append((sum(map(len, lists)), gram, lists))
         grams.sort(key=lambda entry: entry[:2])
         chosen = grams[: 3 * edits + 1]

@@ -32,6 +32,7 @@ from recall_integrations.query.temporal.lexicon import CLASSES
 from recall_integrations.query.temporal.tense import FUTURE, OPEN, PRESENT, asked_tense
 from recall_integrations.query.temporal.tokens import DateToken, reduced, tokenize
 from recall_integrations.records import record
+from recall_integrations.text import STOP_WORDS
 
 # The symbols of `tokens` that a name in a pattern stands for.
 SHAPES = dict(
@@ -249,8 +250,9 @@ class Grammar:
                 self._symbol(word)
         self.rules = [(rule, regex(self._compiled(rule.pattern))) for rule in rules]
         self._open, self._waiting = 0, dict[str, int]()  # rules, a bit each: those to try always, those by symbol
+        common = {"x", "!", *(self.vocabulary[word] for word in STOP_WORDS & self.vocabulary.keys())}
         for i, (rule, _) in enumerate(self.rules):
-            needed = self.need(rule.pattern)
+            needed = self.need(rule.pattern, lambda group: (not group.isdisjoint(common), len(group)))
             self._open |= 0 if needed else 1 << i
             for symbol in needed:
                 self._waiting[symbol] = self._waiting.get(symbol, 0) | 1 << i
