@@ -17,6 +17,7 @@ from recall_integrations.database.portable import bounded
 from recall_integrations.database.sending import begun
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
+from recall_integrations.indexes.kernels import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
@@ -207,6 +208,7 @@ class TemporalRetriever:
         if (window is None and request.asked is None) or not view.size:
             return ArmResult.empty(self.name, "no window")
         told: NDArray[np.float32] | None = None
+        own: Mask | None = None
         if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
             start = None if window.start is None else to_micros(window.start)
             end = None if window.end is None else to_micros(window.end)
@@ -217,7 +219,8 @@ class TemporalRetriever:
             told = _told(request)
             rows = np.union1d(rows, _most(told))
         else:  # where there is a filter, also of large scopes: it may leave out all of the newest
-            inside = view.alive & (_window(request) if request.asked is None else request.asked)
+            own = _window(request) if request.asked is None else request.asked
+            inside = view.alive & own
             if request.allowed is not None:
                 inside &= request.allowed
             rows = np.flatnonzero(inside)
@@ -228,13 +231,13 @@ class TemporalRetriever:
                 told = _told(request)
                 if request.allowed is not None:
                     told *= request.allowed
-                rows = np.union1d(rows, _most(told))
+                rows = distinct(np.concatenate([rows, _most(told)]))
         if not len(rows):
             return ArmResult.empty(self.name, "nothing in the window")
         note = f"{len(rows)} in the window"
         if told is None or not told.any():
             return request.nearest(self.name, rows, 0.5, 0.5, note=note)
-        own = _window(request)[rows]
+        own = (_window(request) if own is None else own)[rows]
         base = np.where(own, 0.5, 0.5 * told[rows]).astype(np.float32)
         return request.nearest(self.name, rows, base, 0.5, note=note + f", {int((~own).sum())} by what they tell")
 

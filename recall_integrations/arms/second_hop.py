@@ -251,12 +251,14 @@ class SecondHop:
 
     def _found(self, starts: Rows) -> Links:
         said, holders = self._said_in(starts), self._holders()
-        stem_of = text_of(self.view).lexicon.stem_of
-        asked = np.asarray([stem_of(term) for term in self._terms], dtype=np.int32)
+        lexicon = text_of(self.view).lexicon
+        asked = np.zeros(lexicon.stem_count + 1, dtype=np.bool_)
+        asked[list(map(lexicon.stem_of, self._terms))] = True
+        asked[-1] = False  # of -1, a stem of no word
         self._said.update(zip(starts.tolist(), said, strict=True))
         stems, keys = np.concatenate([own.stems for own in said]), np.concatenate([own.keys for own in said])
         filled = stems >= 0
-        new = filled & ~np.logical_or.reduce(stems[:, :, None] == asked, axis=2)
+        new = filled & ~asked[stems]
         led = (np.add.reduce(new, axis=1) >= np.maximum(NEW_MIN * np.add.reduce(filled, axis=1), 1)).nonzero()[0]
         if not len(led):
             return _NOWHERE

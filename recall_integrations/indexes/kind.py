@@ -133,7 +133,7 @@ class Kind:
 
 def briefness(short: Any) -> Any:
     """Return how far memories with these values of `short` are notes, in [0, 1]."""
-    return np.clip((short - NOTE_FROM) / NOTE_SPAN, 0.0, 1.0)
+    return np.minimum(np.maximum((short - NOTE_FROM) / NOTE_SPAN, 0.0), 1.0)
 
 
 def how_long(asked: int) -> float:

@@ -207,6 +207,11 @@ class Lexicon:
         return self._stem_texts[number]
 
     @property
+    def stem_count(self) -> int:
+        """Number of stems: their numbers are those below it."""
+        return len(self._stem_texts)
+
+    @property
     def stems(self) -> Ids:
         """Stem number of each word id, so that words of one stem compare as equal numbers."""
         return self._stems[: len(self._words)]
@@ -223,14 +228,15 @@ class Lexicon:
 
     def _whole(self, words: Sequence[str]) -> tuple[NDArray[np.int8], Vectors]:
         """Return rows of whole numbers and their factors, as `_rounded` makes them."""
+        numbers = [self._ids.get(word, -1) for word in words]
+        held = [place for place, number in enumerate(numbers) if 0 <= number < self._ready]
+        known = [numbers[place] for place in held]
         rows = np.empty((len(words), self._embedding.dimensions), dtype=np.int8)
         factors = np.empty(len(words), dtype=np.float32)
-        for place, word in enumerate(words):
-            number = self._ids.get(word, -1)
-            if 0 <= number < self._ready:
-                rows[place], factors[place] = self._rows[number], self._factors[number]
-            else:
-                rows[place], factors[place] = self._unheld(word)
+        rows[held], factors[held] = self._rows[known], self._factors[known]
+        if len(held) < len(words):
+            for place in set(range(len(words))).difference(held):
+                rows[place], factors[place] = self._unheld(words[place])
         return rows, factors
 
     def _made(self, word: str) -> tuple[NDArray[np.int8], np.float32]:
@@ -293,7 +299,7 @@ class Lexicon:
         if len(words) > FEW:
             return self._embedding.embed_documents(words)
         # One at a time: a batch would start the tokenizer's worker threads for a word or two.
-        return np.concatenate([self._embedding.embed_documents([word]) for word in words])
+        return np.stack([self._embedding.embed_query(word) for word in words])
 
     def _prepared(self, ids: NDArray[np.integer[Any]]) -> tuple[NDArray[np.int8], Vectors]:
         if len(ids) and int(ids.max()) >= self._ready:

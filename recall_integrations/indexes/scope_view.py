@@ -68,6 +68,7 @@ class Told:
     rows: Rows  # int64 `(m,)`, rising: one that tells several times is there several times
     start: Rows  # with `stop`: int64 `(m,)`: the times in microseconds, `stop` exclusive
     stop: Rows
+    memo: dict[str, Any] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, column: ToldColumn, nums: Rows, wanted: NDArray[np.bool_]) -> Told:
@@ -88,11 +89,16 @@ class Told:
         found = np.zeros(self.size, dtype=np.float32)
         if not len(self.rows):
             return found
+        kept: tuple[Any, Values] | None = self.memo.get("shares")  # one recall asks several times
+        if kept is not None and kept[0] == (start, stop):
+            found[:] = kept[1]
+            return found
         first = self.start if start is None else np.maximum(self.start, start)
         last = self.stop if stop is None else np.minimum(self.stop, stop)
         share = (np.maximum(last - first, 0) / np.maximum(self.stop - self.start, 1)).astype(np.float32)
         share[share < SHARE_LEAST] = 0
         np.maximum.at(found, self.rows, share)
+        self.memo["shares"] = (start, stop), found.copy()
         return found
 
     def of_rows(

@@ -260,8 +260,11 @@ def _titled(
     documents = of_types(view, (MemoryType.CHUNK,), rows)
     if not documents.any():
         return ranking
+    subject = titled(text, rows, documents, query.sequence)
+    if not subject.any():
+        return ranking
     long = (1 - briefness(1 / (1 + text.lengths[rows] / HALF))).astype(np.float32)
-    added = np.float32(TITLE_LIFT) * pointed * long * titled(text, rows, documents, query.sequence)
+    added = np.float32(TITLE_LIFT) * pointed * long * subject
     if not added.any():
         return ranking
     return Ranking(scores=ranking.scores + added, added={**ranking.added, "title": added})

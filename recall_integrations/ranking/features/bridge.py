@@ -93,7 +93,7 @@ def _held(
     known = {number: term for term in terms if (number := text.lexicon.stem_of(term)) >= 0}
     worth = np.asarray([idf(frequency(term), count) for term in known.values()], dtype=np.float32)
     stems = text.lexicon.stems
-    which = np.full(len(stems), -1, dtype=np.int8)  # there are no more stems than words
+    which = np.full(text.lexicon.stem_count, -1, dtype=np.int8)
     which[list(known)] = np.arange(len(known))
     begins, counts = text.starts[rows], text.starts[rows + 1] - text.starts[rows]
     ends = np.cumsum(counts)

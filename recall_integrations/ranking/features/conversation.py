@@ -90,11 +90,11 @@ def one_of(actors: NDArray[np.int32], codes: Collection[int]) -> NDArray[np.bool
 
 def asked_before(match: Match) -> Values:
     """Match the query with the sentences before it that ask, by another actor."""
-    asked = match.near_asked
-    if asked is None:
-        return match.nothing
     actors = match.actors_at
     answers: NDArray[np.bool_] = (actors[0] >= 0) & (actors[1] >= 0) & (actors[0] != actors[1])
+    asked = match.near_asked if answers.any() else None
+    if asked is None:
+        return match.nothing
     return weighted(match.share, asked[:, match.at[1]]) * answers
 
 

@@ -250,19 +250,20 @@ class Match:
         places = np.empty(len(marks), dtype=np.int64)
         places[words] = np.arange(len(words))
         if stems and given.word_worth > 0:
-            close = lexicon.cosines(words, given.query.words)
-            np.maximum(close, 0, out=close)
+            # Word by word, `(distinct words, query stems)`: what is taken of a word then lies side by side.
+            close = np.ascontiguousarray(lexicon.cosines(words, given.query.words).T)
             if given.word_worth < 1:
                 close *= np.float32(given.word_worth)
         else:
-            close = np.zeros((len(stems), len(words)), dtype=np.float32)
+            close = np.zeros((len(words), len(stems)), dtype=np.float32)
         stem_of = self._exact(close, words)
         # Where a word stands that is near, or has a query stem: few places, and all that is counted is counted there.
-        near, token = self.tokens[:0], self.tokens[:0]
-        if stems:
-            marks[words] = np.maximum.reduce(close) >= NEAR
-            near = marks.take(self.tokens).nonzero()[0]
-            token = places.take(self.tokens.take(near))
+        pairs = (close.reshape(-1) >= NEAR).nonzero()[0]
+        of_word = pairs // max(len(stems), 1)
+        marks[:] = False
+        marks[words.take(of_word)] = True
+        near = marks.take(self.tokens).nonzero()[0]
+        token = places.take(self.tokens.take(near))
         said = stem_of.take(token)
         has = (said >= 0).nonzero()[0]
         self.places, self.said = near.take(has), said.take(has)
@@ -272,10 +273,15 @@ class Match:
         tf = np.bincount(self.said * width + self.said_in, minlength=len(stems) * width)
         self.tf = tf.astype(np.float32).reshape(len(stems), width)
         self.distinct, self._places = words, places
+        # Each stem that is near at each of these places.
+        many = np.bincount(of_word, minlength=len(words))
+        often = many.take(token)
+        ends = often.cumsum()
+        pair = pairs.take((many.cumsum().take(token) - ends).repeat(often) + np.arange(int(often.sum())))
+        cell = pair % max(len(stems), 1) * width + text_of_near.repeat(often)
+        self._near = (cell, close.reshape(-1).take(pair), near.repeat(often))
         self.near = np.zeros((len(stems), width), dtype=np.float32)
-        self._near = (close.take(token, axis=1), text_of_near, near)
-        if len(near):
-            self._best_near(self.near, *self._near[:2])
+        np.maximum.at(self.near.reshape(-1), *self._near[:2])
         self._passages(close, places.take(self.tokens[self.mine]))
         self._take_back()
 
@@ -286,12 +292,12 @@ class Match:
 
     def _exact(self, close: Values, words: Rows) -> Rows:
         """Return the query stem of each word, -1 = none; in `close` such a word becomes 1."""
-        which = np.full(len(words), -1, dtype=np.int64)
-        numbers = np.asarray(self.numbers, dtype=np.int32)[:, None]
-        alike = (self.columns.lexicon.stems.take(words) == numbers).reshape(-1).nonzero()[0]  # faster than on two axes
-        place, same = np.divmod(alike, max(len(words), 1))
-        which[same] = place
-        close[place, same] = 1
+        lexicon = self.columns.lexicon
+        stem_at = np.full(lexicon.stem_count + 1, -1, dtype=np.int64)  # the last is that of -1, a stem of no word
+        stem_at[self.numbers] = np.arange(len(self.numbers))
+        which: Rows = stem_at.take(lexicon.stems.take(words))
+        same = (which >= 0).nonzero()[0]
+        close[same, which.take(same)] = 1
         return which
 
     def rarity(self) -> float:
@@ -310,33 +316,27 @@ class Match:
     @once
     def near_asked(self) -> Values | None:
         """`near` of the sentences that ask; `None` where there are none."""
-        near, texts, places = self._near
+        cell, near, places = self._near
         asked = self.columns.asked.take(self.kept.take(places)).nonzero()[0]
         if not len(asked):
             return None
-        found = np.zeros_like(self.near)
-        self._best_near(found, near.take(asked, axis=1), texts.take(asked))
+        found = np.zeros(self.near.shape, dtype=np.float32)
+        np.maximum.at(found.reshape(-1), cell.take(asked), near.take(asked))
         return found
-
-    def _best_near(self, table: Values, near: Values, texts: Rows) -> None:
-        """Write into `table` how near the nearest word of each text comes, stem by stem; `texts` rise."""
-        begins = heads(texts)
-        best = np.maximum.reduceat(near, begins, axis=1)
-        best *= best >= NEAR
-        table[:, texts.take(begins)] = best
 
     def _passages(self, close: Values, token: Rows) -> None:
         """Compute `soft` and the best passage of each candidate: a block of `BLOCK` words and the one after it.
 
-        `close` is the cosine of each query stem with each distinct word, `token` which of these each word is.
+        `close` is the cosine of each distinct word with each query stem, `token` which of these each word is.
         """
         width = len(self.pool) + 1
-        self.soft = np.zeros((len(close), width), dtype=np.float32)
+        self.soft = np.zeros((len(self.numbers), width), dtype=np.float32)
         self.passage = np.zeros(width, dtype=np.float32)
-        if not len(token) or not len(close):
+        if not len(token) or not len(self.numbers):
             return
         begins, first, texts = self._blocks()
         blocks = maxima_of_runs(close, token, begins)
+        np.maximum(blocks, 0, out=blocks)
         if len(first) == len(begins):  # short texts: a block each
             self.soft[:, texts] = blocks
             self.passage[texts] = weighted(self.share, blocks)

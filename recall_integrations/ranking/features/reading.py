@@ -66,9 +66,6 @@ def _holds(text: str, item: str) -> bool:
     return False
 
 
-SUBJECT_WORDS = 2
-
-
 def titled(text: TextColumns, rows: Rows, documents: Mask, sequence: Sequence[str]) -> Values:
     """Return 1 for documents whose first two content words stand side by side in the query, or whose only one does."""
     out = np.zeros(len(rows), dtype=np.float32)
@@ -77,14 +74,15 @@ def titled(text: TextColumns, rows: Rows, documents: Mask, sequence: Sequence[st
     if not asked or not documents.any():
         return out
     places = documents.nonzero()[0]
-    stems, starts, begun = text.lexicon.stems, text.starts, {subject[0] for subject in asked}
     if not len(text.words):
         return out
-    first = stems.take(text.words.take(starts.take(rows.take(places)), mode="clip")).tolist()
-    for nth in [nth for nth, number in enumerate(first) if number in begun]:  # few
-        row = int(rows[places[nth]])
-        subject = tuple(stems[text.words[starts[row] : min(starts[row + 1], starts[row] + SUBJECT_WORDS)]].tolist())
-        out[places[nth]] = subject in asked
+    begins, counts = text.starts.take(rows.take(places)), text.starts.take(rows.take(places) + 1)
+    counts -= begins
+    said = text.lexicon.stems.take(text.words.take(np.stack([begins, begins + 1]), mode="clip")).tolist()
+    out[places] = [
+        ((first, second) if count > 1 else (first,)) in asked and count > 0
+        for first, second, count in zip(*said, counts.tolist(), strict=True)
+    ]
     return out
 
 
@@ -111,12 +109,12 @@ def denial_of(parsed: ParsedQuery) -> Denial | None:
     if parsed.negations:
         return None
     if parsed.language != "en":
-        words = by_table.words_of(parsed.language)
-        found = () if words is None or not words.says("negatives", said(parsed.point).text) else parsed.stems
+        table = by_table.words_of(parsed.language)
+        found = () if table is None or not table.says("negatives", said(parsed.point).text) else parsed.stems
         roots = tuple(root for _, root in found)
         return Denial(stems=roots, terms=roots, language=parsed.language) if roots else None
-    first = next(iter(tokenize(parsed.point)), None)
-    if first is None or first.word in NEGATED_AUXILIARIES or first.word == WHY:
+    words = words_in(parsed.point)
+    if NEGATIVES.isdisjoint(words) or words[0] in NEGATED_AUXILIARIES or words[0] == WHY:
         return None
     denied = next((said for said in _denied(parsed.point) if said), None)
     return None if denied is None else Denial(stems=tuple(map(stem, denied)), terms=parsed.terms, language="en")
@@ -126,13 +124,17 @@ def agreement(texts: Sequence[str], denial: Denial) -> Values:
     """Rate how far texts deny what the question denies: 1 = they do, -1 = they say that it is so, 0 = neither."""
     found = np.zeros(len(texts), dtype=np.float32)
     begins, held = tuple(chain.from_iterable(map(beginnings, denial.terms))), partial(_held, denial.stems)
+    each = [beginnings(one) for one in denial.stems] if denial.language == "en" else []
     words = by_table.words_of(denial.language)
     for place, text in enumerate(one[:DENIAL_CHARS] for one in texts):
         lower = narrow(text).casefold()
         if not any(start in lower for start in begins):
             continue
+        denies = words.says("negatives", said(text).text)
+        if not denies and not all(any(start in lower for start in starts) for starts in each):
+            continue
         roots = stems(text, None if denial.language == "en" else denial.language)
-        if not words.says("negatives", said(text).text):
+        if not denies:
             found[place] = -held(roots, all)
         elif denial.language != "en":
             found[place] = held(roots, any)
@@ -202,7 +204,8 @@ def asker_of(parsed: ParsedQuery, names: Iterable[str] = ()) -> Asker | None:
     return Asker(names=called, languages=languages, asked=asked, own=own)
 
 
-def _called(name: str) -> list[str]:
+@lru_cache(maxsize=256)
+def _called(name: str) -> Sequence[str]:
     """Return the names that texts may use for a user: "sam_miller" and "Sam Miller" are "sam miller" and "sam"."""
     words = [] if "@" in name else _LETTERS.findall(name.casefold())
     if not words or any(len(word) < 2 for word in words) or any(map(str.isdigit, name)):
@@ -239,14 +242,17 @@ def owners(texts: Sequence[str], actors: Sequence[str | None], asker: Asker, *, 
 
 def _owner(text: str, asker: Asker, speaker: float) -> float:
     """Say whose one text is; `speaker`: the owner of texts in the first person, as 1, -1 or 0."""
+    named = bool(asker.languages) or _hints(asker.names).search(text) is not None
     for place, sentence in enumerate(filter(None, _SENTENCE.split(text))):
-        user = _of_user(sentence, asker)
+        if place and not named and not speaker:
+            break
+        user = _of_user(sentence, asker) if named else 0.0
         if user:
             return user
         if speaker and any(_follows(sentence[m.end() :], asker.asked) for m in _OWN_ENGLISH.finditer(sentence)):
             return speaker
         start = 0 if place else _after_name(sentence, asker)
-        if start and not _says_user(sentence, asker) and _follows(sentence[start:], asker.asked):
+        if start and not (named and _says_user(sentence, asker)) and _follows(sentence[start:], asker.asked):
             return -1.0
     return 0.0
 
@@ -278,6 +284,13 @@ def _patterns(names: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
     if called:
         found.append(re.compile(rf"{lead}(?:{called})(?P<of>'s|’s|s)?(?![\w'’:-])", re.IGNORECASE))
     return tuple(found)
+
+
+@lru_cache(maxsize=256)
+def _hints(names: tuple[str, ...]) -> re.Pattern[str]:
+    """Compile what every text holds that one of the patterns below finds."""
+    every = (*SPELLINGS[Role.USER], *(name.split()[0] for name in names))
+    return re.compile("|".join(map(re.escape, every)), re.IGNORECASE)
 
 
 @lru_cache(maxsize=256)

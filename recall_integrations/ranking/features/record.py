@@ -15,7 +15,6 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import FeatureInput, Match
-from recall_integrations.text import idf
 from recall_integrations.text.analyser import PIVOT
 
 _HOUR = 3_600_000_000
@@ -38,11 +37,12 @@ def near_in_time(match: Match) -> Values | None:
         return None
     begins = np.searchsorted(rising, rising - TOGETHER_HOURS, side="left")
     ends = np.searchsorted(rising, rising + TOGETHER_HOURS, side="right")
-    places = np.arange(size)
-    inside = (places >= begins[:, None]) & (places < ends[:, None]) & (places != places[:, None])
-    best = np.where(inside, worth, worth.min()).max(axis=1)
-    found = np.empty(size, dtype=np.float32)
-    found[order] = best
+    places, least = np.arange(size), np.minimum.reduce(worth)
+    padded = np.append(worth, least)
+    found = np.full(size, least, dtype=np.float32)
+    for first, last in ((begins, places), (places + 1, ends)):  # those before it, and those behind it
+        best = np.maximum.reduceat(padded, np.stack([first, last], axis=1).reshape(-1))[::2]
+        found[order] = np.maximum(found[order], np.where(first < last, best, least))
     return found
 
 
@@ -54,62 +54,63 @@ def feedback(match: Match) -> Values | None:
     size = len(match.rows)
     if size < FEEDBACK:
         return None
-    me = match.at[0]
-    base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[me])
-    givers = np.argsort(-base, kind="stable")[:FEEDBACK]
-    share = np.exp(base[givers] - base[givers[0]]).tolist()
+    base = z_scores(match.bm25_counted) + np.float32(COSINE_SHARE) * z_scores(match.cosines[:size])
+    givers = (-base).argsort(kind="stable")[:FEEDBACK]
+    share = np.exp(base[givers] - base[givers[0]]).astype(np.float64)
     said, text, term, tf = _occurrences(match, givers)
     if not len(said):
         return np.zeros(size, dtype=np.float32)
-    begins, ends = text.searchsorted(givers).tolist(), text.searchsorted(givers, side="right").tolist()
-    k = length_term(match.lengths[me], PIVOT)
-    rare = _rarities(match, said)
-    total, given = np.zeros(size), np.full(size, sum(share))
+    own = saturated(tf, length_term(match.lengths[:size], PIVOT).take(text))
+    own *= _rarities(match, said).take(term)
     # In float64: stems are numbered as they come, from whatever scope, and the order of a sum must not be seen.
-    worth_of = np.zeros(len(said))
-    for giver, weight, begin, end in zip(givers.tolist(), share, begins, ends, strict=True):
-        of_giver = term[begin:end]
-        own = (saturated(tf[begin:end], k[giver]) * rare[of_giver]).astype(np.float64)
-        heavy = own
-        if len(own) > FEEDBACK_WORDS:
-            heavy = np.where(own < np.partition(own, -FEEDBACK_WORDS)[-FEEDBACK_WORDS], 0, own)
-        heavy = heavy * (weight / max(math.sqrt(float((heavy * heavy).sum())), 1e-9))
-        worth_of[of_giver] += heavy
-        total[giver] -= float((own * heavy).sum())  # none to itself
-        given[giver] -= weight
-    worth = (saturated(tf, k[text]) * rare[term]).astype(np.float64) * worth_of[term]
-    total += np.bincount(text, weights=worth, minlength=size)
+    worth = own.astype(np.float64)
+    gives = np.zeros((FEEDBACK, len(said)))
+    begins, ends = text.searchsorted(givers).tolist(), text.searchsorted(givers, side="right").tolist()
+    for vector, begin, end in zip(gives, begins, ends, strict=True):
+        vector[term[begin:end]] = worth[begin:end]
+    few = len(said) <= FEEDBACK_WORDS
+    heavy = gives * (few or gives >= np.partition(gives, -FEEDBACK_WORDS, axis=1)[:, -FEEDBACK_WORDS, None])
+    heavy *= (share / np.maximum(np.sqrt(np.add.reduce(heavy * heavy, axis=1)), 1e-9))[:, None]
+    worth *= np.add.reduce(heavy).take(term)
+    total, given = np.bincount(text, weights=worth, minlength=size), np.full(size, np.add.reduce(share))
+    total[givers] -= np.add.reduce(gives * heavy, axis=1)  # none to itself
+    given[givers] -= share
     mean: Values = (np.maximum(total, 0) / np.maximum(given, 1e-9)).astype(np.float32)
     return mean
 
 
 def _occurrences(match: Match, givers: Rows) -> tuple[Rows, Rows, Rows, Values]:
     """Return the stems that `givers` hold; candidate, place of the stem, and the stem's count in it, rising by both."""
-    stems = match.columns.lexicon.stems.take(match.tokens[match.mine])
-    gives = np.zeros(len(match.rows), dtype=np.bool_)
-    gives[givers] = True
-    place = np.full(int(stems.max(initial=-1)) + 1, -1, dtype=np.int64)
-    said = distinct(stems[gives.take(match.mine_of)].astype(np.int64))
+    lexicon = match.columns.lexicon
+    stems = lexicon.stems.take(match.tokens[match.mine])
+    begins, counts = match.begins.take(givers).tolist(), match.counts.take(givers).tolist()
+    own = [stems[begin : begin + count] for begin, count in zip(begins, counts, strict=True)]
+    said = distinct(np.concatenate(own).astype(np.int64))
+    place = np.full(lexicon.stem_count, -1, dtype=np.int64)
     place[said] = np.arange(len(said))
     terms = place.take(stems)
     held = (terms >= 0).nonzero()[0]
-    keys = np.sort((match.mine_of.take(held) << STEM_BITS) | terms.take(held))
+    keys = match.mine_of.take(held)
+    keys <<= STEM_BITS
+    keys |= terms.take(held)
+    keys.sort()
     first = heads(keys)
-    counts = np.empty(len(first), dtype=np.float32)
-    counts[:-1] = first[1:] - first[:-1]
-    counts[-1:] = len(keys) - first[-1:]
+    counted = np.empty(len(first), dtype=np.float32)
+    counted[:-1] = first[1:] - first[:-1]
+    counted[-1:] = len(keys) - first[-1:]
     keys = keys[first]
-    return said, keys >> STEM_BITS, keys & ((1 << STEM_BITS) - 1), counts
+    return said, keys >> STEM_BITS, keys & ((1 << STEM_BITS) - 1), counted
 
 
 def _rarities(match: Match, stems: Rows) -> Values:
     """Return the idf of stems in the scope."""
     given, lexicon = match.given, match.columns.lexicon
     if given.frequencies is None:
-        held = [given.frequency(lexicon.stem_text(number)) for number in stems.tolist()]
+        held = np.asarray([given.frequency(lexicon.stem_text(number)) for number in stems.tolist()])
     else:
-        held = given.frequencies(stems).tolist()
-    return np.asarray([idf(count, given.count) for count in held], dtype=np.float32)
+        held = given.frequencies(stems)
+    rare: Values = np.log1p((np.maximum(given.count - held, 0) + 0.5) / (held + 0.5)).astype(np.float32)  # as `idf`
+    return rare
 
 
 def z_scores(values: Values) -> Values:

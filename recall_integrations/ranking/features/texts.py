@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 
 from recall_integrations.embeddings.static import bundled
+from recall_integrations.indexes.kernels import distinct
 from recall_integrations.ranking.features.bm25 import (
     PIVOT_1,
     PIVOT_2,
@@ -45,7 +46,7 @@ def lead_match(match: Match) -> Values:
 def telling(word: str) -> float:
     """Rate how telling a word is: the longer its static vector, the rarer it is in the language; at least .05."""
     model = bundled()
-    ids = np.asarray(model.tokenize_ids([word])[0], dtype=np.int64)
+    ids = np.asarray(model.ids_of(word), dtype=np.int64)
     length = float(np.linalg.norm(np.add.reduce(model.weighted(ids), axis=0))) if len(ids) else 0.0
     return min(max(length / PLAIN_LENGTH - 1, 0.05), 3.0)
 
@@ -103,13 +104,15 @@ def bigram_match(match: Match) -> Values:
     pair = match.said.take(after - 1) * stems
     pair += match.said.take(after)
     pair[match.said_in.take(after - 1) != text] = -1
-    said_here = set(pair.tolist())
-    found = np.zeros(len(match.pool) + 1, dtype=np.float32)
-    worth, whole = match.idf.tolist(), 0.0
-    for a, b in pairs:
-        whole += worth[a] + worth[b]
-        if (number := a * stems + b) in said_here:
-            found[text[pair == number]] += np.float32(worth[a] + worth[b])  # of a text that says it twice: once
+    idf_of = match.idf.tolist()
+    worths = [idf_of[a] + idf_of[b] for a, b in pairs]
+    worth = np.zeros(stems * stems + 1, dtype=np.float32)  # the last is that of -1, no pair
+    worth[[a * stems + b for a, b in pairs]] = worths
+    width = len(match.pool) + 1
+    asked = worth.take(pair, mode="wrap").nonzero()[0]
+    cells = distinct(pair.take(asked) * width + text.take(asked))  # of a text that says it twice: once
+    found, whole = np.zeros(width, dtype=np.float32), sum(worths)
+    np.add.at(found, cells % width, worth.take(cells // width))
     share: Values = found[: len(match.rows)]
     share /= np.float32(max(whole, 1e-9))
     return share
