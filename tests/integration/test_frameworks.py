@@ -11,6 +11,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -450,6 +451,19 @@ class Documented(OptimizedRecallRetriever):
         return [Document(f"mine: {one.page_content}", id=one.id, metadata=one.metadata) for one in found]
 
 
+class DocumentedAlone(OptimizedRecallRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        found = super()._get_relevant_documents(query, run_manager=run_manager)
+        return [Document(f"mine: {one.page_content}", id=one.id, metadata=one.metadata) for one in found]
+
+
+class Recalled(OptimizedRecallRetriever):
+    def recall(self, query, **given):
+        found = super().recall(query, **given)
+        own = [replace(one, memory=replace(one.memory, text=f"mine: {one.memory.text}")) for one in found.hits]
+        return replace(found, hits=tuple(own))
+
+
 class Noded(OptimizedRecallRetriever):
     def _retrieve(self, query_bundle):
         found = super()._retrieve(query_bundle)
@@ -483,7 +497,13 @@ class NodedByAwaiting(OptimizedRecallRetriever):
         return [NodeWithScore(node=TextNode(text=f"mine: {n.text}", id_=n.node_id), score=n.score) for n in found]
 
 
-@pytest.mark.parametrize("kind", [Documented, Noded, Both, NodedByLangChain, DocumentedByLlamaIndex, NodedByAwaiting])
+OVERRIDES = [
+    *(Documented, DocumentedAlone, Recalled, Noded, Both),
+    *(NodedByLangChain, DocumentedByLlamaIndex, NodedByAwaiting),
+]
+
+
+@pytest.mark.parametrize("kind", OVERRIDES)
 async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited(kind):
     made = kind.from_texts(["Tea is at five", "The deploy failed"], ids=["tea", "deploy"])
     documents = [made.invoke("tea", k=1), await made.ainvoke("tea", k=1), *made.batch(["tea"], k=1)]
