@@ -14,7 +14,8 @@ from typing import Any
 import httpx
 import pytest
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations.config import LimitsConfig
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.serving import start
 from recall_integrations.serving.app import create_app
@@ -113,6 +114,20 @@ async def test_every_argument_reaches_the_recall(optimizer: QueryOptimizer, clie
     assert 4_000 < seen["time_budget_ms"] <= 5_000 and seen["tokens_max"] == 50 and seen["privacy"] == "redact"
     assert seen["context"] == 1 and seen["score_min"] == 0.01 and seen["strict"] is True
     assert seen["as_of"].month == 2
+
+
+async def test_a_recall_without_a_time_waits_for_the_model(store: MemoryStore) -> None:
+    def model(_prompt: str) -> str:
+        time.sleep(0.6)
+        return "the release on Friday"
+
+    hurried = RecallConfig(limits=LimitsConfig(time_budget_ms=300))
+    optimizer = QueryOptimizer(store, llm=model, config=hurried)
+    async with asking(Served(store=store, optimizer=optimizer)) as client:
+        for time_ms, reasons in ((None, ["success"]), (300, ["failure.timeout", "skip.budget"])):
+            asked = {"query": f"when may somebody put it into use {time_ms}", "scope": "u1", "time_budget_ms": time_ms}
+            reply = (await client.post("/recall", json=asked)).json()
+            assert reply["rewrite"]["reason"] in reasons, (time_ms, reply["rewrite"])
 
 
 async def test_several_scopes_are_one_ranking(client: httpx.AsyncClient) -> None:
