@@ -220,6 +220,11 @@ class QueryOptimizer:
             loading.result(timeout)
 
     @property
+    def has_llm(self) -> bool:
+        """True if an LLM was given."""
+        return self._sources["llm"] is not None
+
+    @property
     def rewrite_prompt(self) -> str | None:
         """The prompt for the LLM, with `{query}` where the query goes; `None` = there is no LLM to ask.
 
