@@ -360,7 +360,8 @@ class QueryOptimizer:
             thread: the conversation; default a new one.
             privacy: what the LLM sees: all of it (`allow`), texts without personal data and secrets (`redact`), or
                 nothing (`block`: the turns are stored, and not read).
-            time_budget_ms: for all of it; default a minute for each 20 turns.
+            time_budget_ms: until when the LLM reads, storing included; default a minute for each 20 turns. The turns
+                are stored whole, however long that takes.
             again: read turns that were there before as well, such as `unread` of an earlier result.
 
         Raises:
