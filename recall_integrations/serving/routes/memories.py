@@ -36,6 +36,7 @@ from recall_integrations.serving.models import (
     scope_of,
 )
 from recall_integrations.serving.problems import Refused, status_of
+from recall_integrations.serving.routes import conversations
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
@@ -180,6 +181,7 @@ def router(served: Served) -> APIRouter:
     _reading(routes, served, shown)
     _stating(routes, served, shown)
     _writing(routes, served)
+    routes.include_router(conversations.router(served))
     return routes
 
 
