@@ -423,6 +423,7 @@ def test_blank_texts_are_left_out_with_their_metadata(caplog):
             "QueryOptimizer takes",
         ),
         (lambda r: r.optimizer.store.remember, {"user_id": "u1"}, r"Did you mean scope=Scope\(user_id"),
+        (lambda r: r.optimizer.store.remember, {"metadata": {}}, r"Did you mean memory=Memory\(text, "),
         (lambda r: lambda _q, **given: r.optimizer.store.list(**given), {"top_k": 1}, "Did you mean limit=5"),
         (lambda _: lambda _q, **given: Filters(**given), {"source": "wiki"}, "Did you mean metadata="),
     ],
