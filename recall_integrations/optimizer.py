@@ -216,6 +216,11 @@ class QueryOptimizer:
             loading.result(timeout)
 
     @property
+    def has_llm(self) -> bool:
+        """True if an LLM was given."""
+        return self._sources["llm"] is not None
+
+    @property
     def rewrite_prompt(self) -> str | None:
         """The prompt for the LLM, with `{query}` where the query goes; `None` = there is no LLM to ask.
 
@@ -351,7 +356,8 @@ class QueryOptimizer:
             thread: the conversation; default a new one.
             privacy: what the LLM sees: all of it (`allow`), texts without personal data and secrets (`redact`), or
                 nothing (`block`: the turns are stored, and not read).
-            time_budget_ms: for all of it; default a minute for each 20 turns.
+            time_budget_ms: until when the LLM reads, storing included; default a minute for each 20 turns. The turns
+                are stored whole, however long that takes.
             again: read turns that were there before as well, such as `unread` of an earlier result.
 
         Raises:

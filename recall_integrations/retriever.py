@@ -19,6 +19,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager
 from contextvars import ContextVar
 from datetime import datetime, timezone, tzinfo
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 from zoneinfo import ZoneInfo
@@ -84,6 +85,7 @@ SHOWING = ("document_format", "highlights")
 BUILDING = ("path", "embedding", "llm", "reranker", "config")  # of `from_texts` and its like
 # What a subclass may override, for each framework.
 OF_LANGCHAIN, OF_LLAMAINDEX = ("_get_relevant_documents", "_aget_relevant_documents"), ("_retrieve", "_aretrieve")
+OF_US = ("recall", "arecall")
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 REWRITE_PROMPT = "rewrite_prompt"  # its name in LlamaIndex
 QUERY = "{query}"
@@ -117,13 +119,19 @@ class _WithRun(LangChainRetriever):
     cannot be sent to another process, and those of LlamaIndex get a second span.
     """
 
-    def invoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+    def invoke(self: Any, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        untaken = self._untaken(given)
+        asked = cast(Any, super(_WithRun, self._with({name: given.pop(name) for name in untaken})))
         with _begun(self, OF_LANGCHAIN[0]):
-            return super().invoke(input, config, **_with_run(config, given))
+            found: list[Document] = asked.invoke(input, config, **_with_run(config, given))
+        return found
 
-    async def ainvoke(self, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+    async def ainvoke(self: Any, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
+        untaken = self._untaken(given)
+        asked = cast(Any, super(_WithRun, self._with({name: given.pop(name) for name in untaken})))
         with _begun(self, OF_LANGCHAIN[1]):
-            return await super().ainvoke(input, config, **_with_run(config, given))
+            found: list[Document] = await asked.ainvoke(input, config, **_with_run(config, given))
+        return found
 
     def retrieve(self: Any, str_or_query_bundle: QueryType, **given: Any) -> list[NodeWithScore]:
         asked = cast(Any, super(_WithRun, self._with(given)))
@@ -473,6 +481,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
 
     async def arecall(self, query: str, **given: Any) -> RecallResult:
         """Recall without blocking the event loop."""
+        if self._heard(OF_US[:1], instead=OF_US[1:]):
+            with _begun(self, OF_US[0]):
+                return await asyncio.to_thread(self.recall, query, **given)
         return await self.optimizer.arecall(query, **self._arguments(given))
 
     # -- feedback --------------------------------------------------------------------------------------------------
@@ -558,6 +569,12 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         own = self._with({name: value for name, value in given.items() if name not in BESIDE})
         format_of(own.document_format)
         return own, {name: value for name, value in given.items() if name in BESIDE}
+
+    def _untaken(self, given: Mapping[str, Any]) -> list[str]:
+        """Return the names that a subclass's override does not take: LangChain would leave these arguments out."""
+        takes = [signature(getattr(self, name)).parameters for name in OF_LANGCHAIN] if given else []
+        narrow = [some for some in takes if all(each.kind is not Parameter.VAR_KEYWORD for each in some.values())]
+        return [name for name in given if name != "run_id" and any(name not in some for some in narrow)]
 
     def _heard(self, names: Sequence[str], *, instead: Sequence[str]) -> bool:
         """Say whether a subclass overrides methods of these names, which are not under way, and none of the others."""

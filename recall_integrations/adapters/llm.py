@@ -22,6 +22,8 @@ from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.resilience.failures import failures
 from recall_integrations.types.numbers import is_number
 
+# Keys of an answer that is a mapping; the last two are of LangChain's structured output with `include_raw`.
+HOLDING = ("content", "text", "output", "answer", "parsed", "raw")
 METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is neither framework's, nor a function
 
 
@@ -183,8 +185,9 @@ def text_of(answer: object) -> str | None:
     if isinstance(answer, list | tuple):
         return _joined(list(answer))
     if isinstance(answer, Mapping):
-        held = next((text_of(answer[key]) for key in ("content", "text", "output", "answer") if key in answer), None)
-        return _plain(answer) if held is None else held
+        held = [text_of(answer[key]) for key in HOLDING if key in answer]
+        found = next((one for one in held if one is not None), None)
+        return _plain(answer) if found is None else found
     message = getattr(answer, "message", None)  # LlamaIndex's ChatResponse
     for holder in (answer, message):
         content = getattr(holder, "content", None)  # LangChain's messages
@@ -198,11 +201,11 @@ def text_of(answer: object) -> str | None:
 
 
 def _plain(held: object) -> str | None:
-    """Write plain data that holds a list of texts as JSON; `None` where it holds none."""
+    """Write plain data that holds a list of texts or of records as JSON; `None` where it holds none, or messages."""
     lists = [one for one in held.values() if isinstance(one, list | tuple)] if isinstance(held, Mapping) else []
-    if not any(isinstance(one, str) for each in lists for one in each):
-        return None
-    return json.dumps(held, ensure_ascii=False, default=str)
+    items = [one for each in lists for one in each]
+    told = any(isinstance(one, str) or (isinstance(one, Mapping) and not {"role", "content"} & {*one}) for one in items)
+    return json.dumps(held, ensure_ascii=False, default=str) if told or (lists and not items) else None
 
 
 def _joined(blocks: list[Any]) -> str:

@@ -206,6 +206,11 @@ class RewritingConfig:
             raise ConfigError("rewriting.prompt must hold {query}, which the query takes the place of.")
 
 
+def by_mode(given: object) -> object:
+    """Read the name of a mode as settings with this mode: `rewriting: full`."""
+    return {"mode": given} if isinstance(given, str) or given is False else given
+
+
 @section("limits")
 class LimitsConfig:
     """Budgets and bounds.

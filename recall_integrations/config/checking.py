@@ -83,8 +83,9 @@ class Names:
             return tuple(dict.fromkeys(given))
         unknown = sorted(item for item in given if item not in self.known)
         if unknown:
-            hint = did_you_mean(unknown[0], self.known)
-            raise ConfigError(f"Unknown name {unknown[0]!r} in {self.setting}.{hint} Known: {', '.join(self.known)}.")
+            hints = "".join(did_you_mean(item, self.known) for item in unknown)
+            said = f"name{'s' * (len(unknown) > 1)} {', '.join(map(repr, unknown))}"
+            raise ConfigError(f"Unknown {said} in {self.setting}.{hints} Known: {', '.join(self.known)}.")
         return tuple(item for item in self.known if item in given)
 
 

@@ -5,6 +5,7 @@ call argument  >  environment  >  entry of `scopes`  >  file  >  default
 
 from __future__ import annotations
 
+import functools
 import logging
 import operator
 import os
@@ -164,8 +165,16 @@ def system_zone() -> str:
         name = tzlocal.get_localzone_name()
         ZoneInfo(name)
     except (LookupError, ValueError, TypeError, OSError):  # `TZ` may hold anything
-        return "UTC"
+        name = "UTC"
+    given = os.environ.get("TZ", "").removeprefix(":")
+    if given and not given.endswith(name):  # it may be the path of a zone's file
+        _warn_no_zone(given, name)
     return "UTC" if name == "Etc/UTC" else name
+
+
+@functools.cache  # a command asks several times
+def _warn_no_zone(given: str, taken: str) -> None:
+    logger.warning("TZ is %r, which names no time zone: %s is taken. Set a name such as Europe/Berlin.", given, taken)
 
 
 def _over(values: Mapping[str, Any], given: Mapping[str, Any], *, there_only: bool = False) -> dict[str, Any]:

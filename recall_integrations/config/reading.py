@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from recall_integrations.config.answering import by_mode
 from recall_integrations.config.checking import Mistake, fields_of, unknown
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.errors import ConfigError
@@ -85,6 +86,8 @@ class Shaped:
             self.mistakes.append(((OWN,), f"{OWN} must be a mapping, not {_kind(values)}."))
             return
         own = {key: value for key, value in values.items() if not self._is_fixed((OWN, key))}
+        if "rewriting" in own and (named := by_mode(own["rewriting"])) is not own["rewriting"]:
+            own["rewriting"], self._from["rewriting", "mode"] = named, (OWN, "rewriting")
         self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in own.items()}
 
     def _pipeline(self, values: object) -> None:

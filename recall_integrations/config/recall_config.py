@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 from zoneinfo import ZoneInfo
 
-from pydantic import ValidationError
+from pydantic import AfterValidator, BeforeValidator, ValidationError
 from pydantic_core import to_json
 
 from recall_integrations.config.answering import (
@@ -23,6 +23,7 @@ from recall_integrations.config.answering import (
     RerankConfig,
     RetrievalConfig,
     RewritingConfig,
+    by_mode,
 )
 from recall_integrations.config.checking import (
     Mistake,
@@ -69,6 +70,14 @@ def refuse_fixed(changed: Sequence[str]) -> None:
         raise refusal(mistakes)
 
 
+def _zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
+        raise ConfigError(f"timezone must be an IANA name such as 'Europe/Berlin', not {name!r}.") from e
+    return name
+
+
 @section("")
 class RecallConfig:
     """Everything that can be set, by stage.
@@ -87,7 +96,7 @@ class RecallConfig:
     postgres: PostgresConfig = field(default_factory=PostgresConfig)
     vectors: VectorsConfig = field(default_factory=VectorsConfig)
     ranking: RankingConfig = field(default_factory=RankingConfig)
-    rewriting: RewritingConfig = field(default_factory=RewritingConfig)
+    rewriting: Annotated[RewritingConfig, BeforeValidator(by_mode)] = field(default_factory=RewritingConfig)
     rerank: RerankConfig = field(default_factory=RerankConfig)
     limits: LimitsConfig = field(default_factory=LimitsConfig)
     breakers: BreakerConfig = field(default_factory=BreakerConfig)
@@ -96,15 +105,11 @@ class RecallConfig:
     privacy: PrivacyConfig = field(default_factory=PrivacyConfig)
     facts: FactsConfig = field(default_factory=FactsConfig)
     learned: LearnedConfig = field(default_factory=LearnedConfig)
-    timezone: Text = "UTC"
+    timezone: Annotated[Text, AfterValidator(_zone)] = "UTC"
     week_start: Annotated[int, in_range(0, 6)] = 0
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()
 
     def __post_init__(self) -> None:
-        try:
-            ZoneInfo(self.timezone)
-        except Exception as e:  # zoneinfo raises several unrelated kinds for bad names
-            raise ConfigError(f"timezone must be an IANA name such as 'Europe/Berlin', not {self.timezone!r}.") from e
         set_there = (*self.cache.unread, *(() if self.cache.enabled else ("enabled",)))
         if self.mode != "cached" and set_there:
             raise ConfigError(

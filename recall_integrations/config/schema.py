@@ -125,7 +125,8 @@ _TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 def schema() -> dict[str, Any]:
     """Return the JSON schema of a file of settings."""
     held = _sections()
-    own = {name: {"$ref": f"#/$defs/{name}"} for name in held}
+    own: dict[str, Any] = {name: {"$ref": f"#/$defs/{name}"} for name in held}
+    own["rewriting"] = _or_mode(own["rewriting"])
     return {
         "$schema": DRAFT,
         "title": "Settings of recall-integrations",
@@ -171,6 +172,7 @@ def _entry() -> dict[str, Any]:
     }
     per_scope = [s for s in catalogue().values() if s.path not in NOT_PER_SCOPE and s.section not in NOT_PER_SCOPE]
     inside |= _by_section(lambda setting: _reference(setting.path), per_scope)
+    inside["rewriting"] = _or_mode(inside["rewriting"])
     named = [{"required": [part], "properties": {part: {"not": {"const": ANY}}}} for part in PARTS]
     sets = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in inside if key not in PARTS]
     return {**_object(inside), "allOf": [{"anyOf": named}, {"anyOf": sets}]}
@@ -202,6 +204,10 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def _or_nothing(about: dict[str, Any]) -> dict[str, Any]:
     return {**about, "type": ["object", "null"]}
+
+
+def _or_mode(about: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [about, _reference("rewriting.mode")]}
 
 
 def _typed(setting: Setting) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from pydantic import BeforeValidator
 
+from recall_integrations.config.answering import by_mode
 from recall_integrations.config.checking import Mistake, refusal
 from recall_integrations.errors import ConfigError
 from recall_integrations.records import record
@@ -127,7 +128,8 @@ def _entry(given: object, where: tuple[str | int, ...], mistakes: list[Mistake])
 def _read(given: Mapping[Any, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parts of the scope that are named, and the settings by their paths."""
     settings: dict[str, Any] = {}
-    for key, value in given.items():
+    for key, plain in given.items():
+        value = by_mode(plain) if key == "rewriting" else plain
         if isinstance(value, Mapping):
             settings.update({f"{key}.{name}": _frozen(each) for name, each in value.items()})
         elif key not in PARTS:

@@ -131,10 +131,7 @@ def run_demo(console: Console) -> None:
     _show_changes(console)
     console.print()
     console.print(
-        Text(
-            "The store was temporary and is gone. Yours: recall import FILE --format jsonl STORE, then "
-            'recall explain STORE "…".'
-        )
+        Text('The store was temporary and is gone. Yours: recall import FILE STORE, then recall explain STORE "…".')
     )
 
 

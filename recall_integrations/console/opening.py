@@ -87,7 +87,7 @@ def check_store(path: Place) -> None:
     state = "is a file" if path.is_file() else held
     raise StorePathError(
         f"There is no store at {path}: it {state}. Make one with `recall add {path} TEXT`, or with `recall import "
-        f"FILE --format jsonl {path}`."
+        f"FILE {path}`."
     )
 
 

@@ -18,7 +18,7 @@ from recall_integrations.query.occurrences import tense_of
 from recall_integrations.types import checked_scope, hit_like
 
 if TYPE_CHECKING:
-    from recall_integrations.types import Hit, RecallResult
+    from recall_integrations.types import Hit, RecallResult, Scope
     from recall_integrations.types.facts import Fact
 
 KNOWN = "Known about the user, as it is now:"
@@ -93,14 +93,16 @@ class MemoryContext:
     def _written(self, result: RecallResult, seen: Collection[str], asked: dict[str, Any]) -> str:
         if (error := not_searched(result)) is not None:  # the model shall not take it for "nothing is known"
             return str(error).replace("\n", " ")
-        hits = [hit for hit in _asked(result) if hit.memory.text and hit.memory.text not in seen][: self._k]
+        # A door of its own: what it has hidden elsewhere shows in the numbers of its placeholders.
+        door = Door(self._asked["privacy"], self._optimizer.config.privacy.compiled)
+        hits = self._unseen(_asked(result), seen, asked["scope"], door)[: self._k]
         # Nobody asked for memories here. Of 149 questions and 16 turns of small talk to small stores, .1 alone answers
         # 119 and 3; with this rule it is 108 and 1, and with .2 instead of it 101 and 1.
         if not hits or (result.query.conversational and hits[0].score < SURE):
             return ""
         zone = zone_of(self._optimizer)
         left = self._tokens_max - _cost(NEAR)
-        known = self._known(zone, asked)
+        known = self._known(zone, asked, door)
         reserved = min(_cost(KNOWN, *(line for line, _ in known)), int(self._tokens_max * KNOWN_SHARE)) if known else 0
         fits = partial(pack, hits, reads=lambda hit, text: f"{_line(hit, zone, text)}\n")
         near = fits(max(left - reserved, 0)).kept or fits(max(left, 0)).kept
@@ -115,13 +117,19 @@ class MemoryContext:
                 left -= _cost(line)
         return "\n".join([*([KNOWN, *facts] if facts else ()), NEAR, *lines])
 
-    def _known(self, zone: tzinfo, asked: dict[str, Any]) -> list[tuple[str, tuple[str, ...]]]:
+    def _unseen(self, hits: list[Hit], seen: Collection[str], scope: Scope, door: Door) -> list[Hit]:
+        """Return the hits whose text is not in the prompt yet; redacted by the door that redacts the facts."""
+        hits = [hit for hit in hits if hit.memory.text]
+        if door.mode == "redact":
+            read = [(hit, self._optimizer.store.get(str(hit.memory.id), scope=scope)) for hit in hits]
+            return [hit_like(hit, memory=door.memory(one)) for hit, one in read if one and one.text not in seen]
+        return [hit for hit in hits if hit.memory.text not in seen]
+
+    def _known(self, zone: tzinfo, asked: dict[str, Any], door: Door) -> list[tuple[str, tuple[str, ...]]]:
         """Return a line for each slot of the user, told last first, and the ids of the memories that say so."""
         facts = self._optimizer.store.facts(asked["scope"], subject="me", as_of=asked["now"])
         slots = [list(some) for _, some in groupby(facts, lambda fact: fact.slot)]
         slots.sort(key=lambda some: max(fact.told_at for fact in some), reverse=True)
-        # A door of its own: what it has hidden elsewhere shows in the numbers of its placeholders.
-        door = Door(self._asked["privacy"], self._optimizer.config.privacy.compiled)
         lines = [door.said(_fact(some, zone)) for some in slots]
         return [(line, tuple(i for f in some for i in f.said_by)) for line, some in zip(lines, slots, strict=True)]
 

@@ -1,6 +1,7 @@
 """A store as a server of the Model Context Protocol: `remember`, `recall`, `explain`, `forget` and `stats`.
 
-With `mode: learned` also `feedback`; the last line of an answer then holds the id that `feedback` takes.
+With an optimizer that has an LLM also `remember_conversation`. With `mode: learned` also `feedback`; the last line of
+an answer then holds the id that `feedback` takes.
 
 A server has one scope, chosen at its start; no argument of a tool reaches another one.
 """
@@ -64,16 +65,18 @@ def memory_server(
         return json.dumps({"scope": str(where), "memories": memory.store.count(scope=where)})
 
     reads, again = ToolAnnotations(read_only_hint=True), ToolAnnotations(idempotent_hint=True)
+    adds, llm = ToolAnnotations(destructive_hint=False), memory.optimizer.has_llm
     tools: list[tuple[str, str, ToolAnnotations, Callable[..., Any]]] = [
-        ("remember", words.REMEMBER, ToolAnnotations(destructive_hint=False), memory.remember),
+        ("remember", words.REMEMBER, adds, memory.remember),
+        *([("remember_conversation", words.CONVERSE, adds, memory.remember_conversation)] if llm else ()),
         ("recall", words.RECALL, reads, memory.arecall),
         ("explain", "Recall, and say of each memory why it was found.", reads, memory.explain),
         ("forget", words.FORGET, again, memory.forget),
         ("stats", "How much is remembered.", reads, stats),
     ]
     if memory.judged:
-        adds = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
-        tools.append(("feedback", words.JUDGE, adds, memory.judge))
+        judges = ToolAnnotations(destructive_hint=False, idempotent_hint=True)
+        tools.append(("feedback", words.JUDGE, judges, memory.judge))
     for tool, says, hints, call in tools:
         # As text alone: with `structured_output` the client gets every answer twice.
         server.add_tool(_told(call), name=tool, description=says, annotations=hints, structured_output=False)

@@ -17,6 +17,7 @@ from inspect import Parameter, signature
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints, overload
 
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
+from typing_extensions import TypedDict
 
 from recall_integrations.delivery.searched import checked
 from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError, extra, refusing_unknown
@@ -53,6 +54,13 @@ def _kind(value: Any) -> Any:
     return value.lower() if isinstance(value, str) and value else value or "fact"
 
 
+class Turn(TypedDict):
+    """A turn of a conversation."""
+
+    role: Literal["user", "assistant"]
+    content: str
+
+
 # What models are told of each argument. They write null for what they leave out, and capitals; what stands behind a
 # `BeforeValidator` is in no schema.
 Maybe = Annotated[str, BeforeValidator(lambda value: value or "")]
@@ -76,6 +84,8 @@ Kind = Annotated[
     Field(description="What kind of thing it is: fact, preference, event, skill or observation."),
 ]
 HappenedOn = Annotated[Maybe, Field(description="When it happened or will happen, if known, such as 2026-03-12.")]
+Turns = Annotated[Sequence[Turn], Field(min_length=1, description="What was said, in order.")]
+Thread = Annotated[Maybe, Field(description="The thread, as it was shown where the conversation was stored before.")]
 MemoryId = Annotated[str, Field(description="The id of the memory, as it is shown where it was recalled.")]
 AnswerId = Annotated[
     str, Field(description="The id of the answer, which stands in the last line of what was recalled.")
@@ -90,6 +100,10 @@ RECALL = (
 REMEMBER = (
     "Store one thing in your long-term memory, when it will matter in later conversations. To correct something, "
     "forget the old memory and remember the new one."
+)
+CONVERSE = (
+    "Store a conversation, and what is worth remembering of it: a language model reads what is new and what no longer "
+    "holds. Use it at the end of a conversation, or with what was added since."
 )
 FORGET = "Remove one memory for good: it is wrong or out of date, or the user asks for it."
 
@@ -155,6 +169,17 @@ class AgentMemory:
         moment = self._moment("happened_on", happened_on) if happened_on else None
         memory_id = self.store.remember(Memory(text, type=type, event_at=moment), scope=self.scope)
         return f"Remembered (id: {memory_id})."
+
+    def remember_conversation(self, turns: Turns, thread: Thread = "") -> str:
+        """Store turns and what the LLM reads in them; return a line for each memory."""
+        result = self.optimizer.remember_conversation(
+            turns, scope=self.scope, thread=_bare(thread, "thread:") or None, privacy=self.privacy
+        )
+        lines = [f"Stored {len(result.turns)} turns (thread: {result.thread})."]
+        lines += [f"{one.decision}: {one.text} (id: {one.id})" for one in result.items if one.id is not None]
+        if result.unread:
+            lines.append(f"{len(result.unread)} of them were not read: {result.degraded[-1].detail}")
+        return "\n".join(within_chars(lines))
 
     def forget(self, memory_id: MemoryId) -> str:
         memory_id = _bare(memory_id, "id:")

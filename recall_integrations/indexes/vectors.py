@@ -25,7 +25,7 @@ from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health, Pace
-from recall_integrations.resilience.retries import TRIES, policy
+from recall_integrations.resilience.retries import TRIES, policy, sentences
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors
@@ -264,7 +264,7 @@ class CollectionServer(ABC):
         except failures() as e:
             met = self._met(e)
             if len(tried) > 1:
-                met.args = (f"{met} Tried {len(tried)} times.",)
+                met.args = (sentences(str(met), f" Tried {len(tried)} times."),)
             if isinstance(met, CollectionLost | VectorsOver):
                 self._breaker.succeeded(given)
             elif type(met) is VectorsLate and limit_s < min(FAIR_S, self._limit_s):

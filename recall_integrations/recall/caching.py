@@ -2,7 +2,8 @@
 
 Two recalls share an answer where all their arguments but `now` and the time budget are the same, and their days. Where
 only the letters differ, by case, white space or punctuation at the ends (`loose`), both are read, and must read the
-same (`meaning`): "US" is not "us" where that is a name, and "ABC-1" never "abc-1".
+same (`meaning`): "US" is not "us" where that is a name, and "ABC-1" never "abc-1". Question marks at the ends do not
+count, although the embedding of the query has them: the answer of either way is given.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from recall_integrations.types.request import RecallRequest
 
 # Stripped at the query's ends only; quotes, brackets and a minus are left out, as they mean something to the parser.
 ENDING = "?!.,;:…¿¡。？！，；："
+ASKING = "¿?？!！ "
 # Reasons of the reranker and the rewriter that may change a moment later; so may all that begin with "failure".
 UNSETTLED = frozenset(
     {"skip.budget", "skip.slow", "skip.slo", "skip.busy", "skip.cold", "skip.breaker", "success.partial"}
@@ -119,8 +121,8 @@ def loose(text: str) -> str:
 def meaning(parsed: ParsedQuery, vector: NDArray[np.float32] | None) -> bytes:
     """Return a digest of a parsed query as the stages read it, without places in its text.
 
-    Words count in normal form; identifiers, negations and readings count as they are written. `vector` is the query's
-    embedding; `None` where the caller gave it.
+    Words count in normal form; identifiers, negations and readings count as they are written. `vector` is the
+    embedding of the query without question marks at its ends; `None` where the caller gave it.
     """
     window = parsed.temporal_window
     bare = replace(
@@ -298,4 +300,6 @@ class Caching:
         return not self._literal and (self._bundled or request.vector is not None)
 
     def _vector(self, request: RecallRequest) -> NDArray[np.float32] | None:
-        return None if request.vector is not None else self._store.embedding.embed_query(request.text)
+        if request.vector is not None:
+            return None
+        return self._store.embedding.embed_query(request.text.strip(ASKING) or request.text)

@@ -32,6 +32,7 @@ from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import for_whom
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
+from recall_integrations.resilience.retries import sentences
 from recall_integrations.types import Degradation, RerankOutcome
 
 COARSE_FACTOR = 10  # arms are asked for at least this many times k candidates
@@ -304,7 +305,7 @@ class RerankStage:
             reason, detail = "timeout", f"{self._reranker.name} did not answer within {outcome.duration_ms:.0f} ms."
         else:
             reason = error.code.lower() if isinstance(error, RecallError) else "error"
-            detail = f"{type(error).__name__}: {error}{told}"
+            detail = sentences(f"{type(error).__name__}: {error}", told)
         return Reranked(order=_same(request), outcome=outcome, degraded=(_degradation(reason, detail),))
 
     def _ordered(self, request: RerankRequest, judged: Judged, outcome: RerankOutcome) -> Reranked:

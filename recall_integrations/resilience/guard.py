@@ -28,7 +28,7 @@ from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import for_whom, of_the_input
-from recall_integrations.resilience.retries import AGAIN_S, may_pass, policy, raised
+from recall_integrations.resilience.retries import AGAIN_S, may_pass, policy, raised, sentences
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
@@ -329,7 +329,7 @@ class Guard:
         if isinstance(error, RecallTimeout):
             return Answer(reason=TIMEOUT, detail=str(error), error=error, took_ms=took_ms)
         if error is not None:
-            detail = f"{type(error).__name__}: {error}{call.told}"
+            detail = sentences(f"{type(error).__name__}: {error}", call.told)
             return Answer(reason=ERROR, detail=detail, error=error, took_ms=took_ms, told=call.told)
         value = call.future.result()
         if empty is not None and empty(value):

@@ -93,3 +93,9 @@ def pause_s(tries: int, first_s: float, most_s: float) -> float:
 def raised(state: RetryCallState) -> BaseException | None:
     """Return the error of the last try."""
     return None if state.outcome is None else state.outcome.exception()
+
+
+def sentences(first: str, second: str) -> str:
+    """Return two sentences as one text; the first may lack its stop, the second may be empty."""
+    stop = "." if second and not first.endswith((".", "!", "?")) else ""
+    return f"{first}{stop}{second}"

@@ -95,7 +95,7 @@ class Importer:
 
         A time without a zone is in `zone`. `advance` is told how many more entries were read.
         """
-        from recall_integrations.adapters.exports import JSONL, MARKDOWN, chosen, read
+        from recall_integrations.adapters.exports import FORMATS, JSONL, MARKDOWN, chosen, read
         from recall_integrations.adapters.exports.files import opened
 
         self._seen.clear()
@@ -109,6 +109,10 @@ class Importer:
             for file, name in found:
                 self._store_all(file, read(file, name, zone), scope, name, advance)
                 file.forget()
+            nothing = not (seen := self.report).rows and not (seen.bad or seen.empty or seen.ended or seen.repeated)
+            if format is not None and nothing and not any(FORMATS[name].is_it(file) for file, name in found):
+                said = f"{found[0][0].name} holds nothing in the format {format!r} ({FORMATS[format].what})"
+                raise InvalidArgument(f"{said}. Leave the format out to have it found by content.")
             notes = [file for file, name in found if name == MARKDOWN]
         if notes and self._store is not None and not self.report.bad:
             self._forget_gone(self._store, notes, scope, forget_gone)

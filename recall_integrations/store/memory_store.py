@@ -65,6 +65,7 @@ MEANT = {  # methods of vector stores and other memories
     **dict.fromkeys("search similarity_search query recall".split(), "QueryOptimizer(store).recall(query, k=5)"),
     **dict.fromkeys("add add_texts add_documents save put".split(), "remember or remember_many"),
     **dict.fromkeys("delete remove".split(), "forget"),
+    "get_all": "list",
 }
 _OPEN: weakref.WeakValueDictionary[str, MemoryStore] = weakref.WeakValueDictionary()  # of this process, for `attach`
 

@@ -7,14 +7,15 @@ import logging
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
+from recall_integrations.config import LimitsConfig
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.serving import start
 from recall_integrations.serving.app import create_app
@@ -23,6 +24,7 @@ from recall_integrations.serving.routes.experience import ExperienceReply
 from recall_integrations.serving.routes.memories import ListReply
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
+from recall_integrations.types.conversations import Conversation
 
 U1, U2 = Scope("u1"), Scope("u2")
 MAIL = "priya.raman@example.org"
@@ -115,10 +117,55 @@ async def test_every_argument_reaches_the_recall(optimizer: QueryOptimizer, clie
     assert seen["as_of"].month == 2
 
 
+async def test_a_recall_without_a_time_waits_for_the_model(store: MemoryStore) -> None:
+    def model(_prompt: str) -> str:
+        time.sleep(0.6)
+        return "the release on Friday"
+
+    hurried = RecallConfig(limits=LimitsConfig(time_budget_ms=300))
+    optimizer = QueryOptimizer(store, llm=model, config=hurried)
+    async with asking(Served(store=store, optimizer=optimizer)) as client:
+        for time_ms, reasons in ((None, ["success"]), (300, ["failure.timeout", "skip.budget"])):
+            asked = {"query": f"when may somebody put it into use {time_ms}", "scope": "u1", "time_budget_ms": time_ms}
+            reply = (await client.post("/recall", json=asked)).json()
+            assert reply["rewrite"]["reason"] in reasons, (time_ms, reply["rewrite"])
+
+
 async def test_several_scopes_are_one_ranking(client: httpx.AsyncClient) -> None:
     reply = await client.post("/recall", json={"query": "deploy", "scopes": ["u1", {"user_id": "u2"}], "k": 5})
     assert {hit["scope"] for hit in reply.json()["hits"]} == {"u1/-/-", "u2/-/-"}
     problem(await client.post("/recall", json={"query": "a", "scope": "u1", "scopes": ["u2"]}), 422, "INVALID_SCOPE")
+
+
+async def test_a_conversation_is_remembered(tokens: Tokens) -> None:
+    """Its turns at once, and what the model reads with `wait` before the reply, without it later."""
+    with MemoryStore.open() as store:
+        answer = '{"text": "I live in Berlin", "turns": [1]}\n{"text": "I own a yacht", "turns": [1]}'
+        optimizer = QueryOptimizer(store, llm=lambda _prompt: answer)
+        body = {"turns": [{"role": "user", "content": "I live in Berlin"}], "thread": "t", "scope": "u1"}
+        async with asking(Served(store=store, optimizer=optimizer)) as client:
+            found = (await client.post("/remember/conversation", json=body)).json()
+            assert [item["decision"] for item in found["items"]] == ["new", "refused"] and found["thread"] == "t"
+            assert set(found) == {field.name for field in fields(Conversation)}
+            assert store.get(found["items"][0]["id"], scope=U1).refs == tuple(found["turns"])  # type: ignore[union-attr]
+            later = (await client.post("/remember/conversation", json=body | {"thread": "t2", "wait": False})).json()
+            assert later["thread"] == "t2" and later["items"] == []
+            optimizer.flush()
+            assert len(store.list(scope=U1, filters=Filters(threads=["t2"]))) == 1
+            hidden = await client.post("/remember/conversation", json=body | {"thread": "t3", "privacy": "block"})
+            assert hidden.json()["unread"] == hidden.json()["turns"]
+            for wrong in ({"turns": []}, {"turns": ["a"] * 1_001}, {"time_budget_ms": 1e9}):
+                problem(await client.post("/remember/conversation", json=body | wrong), 422, "INVALID_ARGUMENT")
+            for wrong in ({"turns": [{"a": 1}]}, {"turns": ["a" * 200_001]}):
+                problem(await client.post("/remember/conversation", json=body | wrong), 422, "INVALID_MEMORY")
+        token = tokens.add(scopes=["u1"], rights=["write"])[0]
+        async with asking(
+            Served(store=store, optimizer=optimizer, tokens=tokens), authorization=f"Bearer {token}"
+        ) as client:
+            problem(await client.post("/remember/conversation", json=body), 403, "FORBIDDEN")
+        async with asking(Served(store=store, optimizer=QueryOptimizer(store))) as client:
+            said = problem(await client.post("/remember/conversation", json=body), 422, "INVALID_ARGUMENT")
+            assert "--llm" in said["message"]
 
 
 @pytest.mark.parametrize(

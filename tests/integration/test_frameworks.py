@@ -11,6 +11,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from dataclasses import replace
 from datetime import datetime, timedelta, timezone
 
 import pytest
@@ -422,6 +423,7 @@ def test_blank_texts_are_left_out_with_their_metadata(caplog):
             "QueryOptimizer takes",
         ),
         (lambda r: r.optimizer.store.remember, {"user_id": "u1"}, r"Did you mean scope=Scope\(user_id"),
+        (lambda r: r.optimizer.store.remember, {"metadata": {}}, r"Did you mean memory=Memory\(text, "),
         (lambda r: lambda _q, **given: r.optimizer.store.list(**given), {"top_k": 1}, "Did you mean limit=5"),
         (lambda _: lambda _q, **given: Filters(**given), {"source": "wiki"}, "Did you mean metadata="),
     ],
@@ -448,6 +450,19 @@ class Documented(OptimizedRecallRetriever):
     def _get_relevant_documents(self, query, *, run_manager, **given):
         found = super()._get_relevant_documents(query, run_manager=run_manager, **given)
         return [Document(f"mine: {one.page_content}", id=one.id, metadata=one.metadata) for one in found]
+
+
+class DocumentedAlone(OptimizedRecallRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        found = super()._get_relevant_documents(query, run_manager=run_manager)
+        return [Document(f"mine: {one.page_content}", id=one.id, metadata=one.metadata) for one in found]
+
+
+class Recalled(OptimizedRecallRetriever):
+    def recall(self, query, **given):
+        found = super().recall(query, **given)
+        own = [replace(one, memory=replace(one.memory, text=f"mine: {one.memory.text}")) for one in found.hits]
+        return replace(found, hits=tuple(own))
 
 
 class Noded(OptimizedRecallRetriever):
@@ -483,7 +498,13 @@ class NodedByAwaiting(OptimizedRecallRetriever):
         return [NodeWithScore(node=TextNode(text=f"mine: {n.text}", id_=n.node_id), score=n.score) for n in found]
 
 
-@pytest.mark.parametrize("kind", [Documented, Noded, Both, NodedByLangChain, DocumentedByLlamaIndex, NodedByAwaiting])
+OVERRIDES = [
+    *(Documented, DocumentedAlone, Recalled, Noded, Both),
+    *(NodedByLangChain, DocumentedByLlamaIndex, NodedByAwaiting),
+]
+
+
+@pytest.mark.parametrize("kind", OVERRIDES)
 async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited(kind):
     made = kind.from_texts(["Tea is at five", "The deploy failed"], ids=["tea", "deploy"])
     documents = [made.invoke("tea", k=1), await made.ainvoke("tea", k=1), *made.batch(["tea"], k=1)]

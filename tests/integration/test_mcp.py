@@ -89,6 +89,25 @@ async def test_with_mode_learned_an_agent_says_what_it_has_used() -> None:
         assert store.judgements.counts() == {Scope("u1"): 2}
 
 
+async def test_with_a_language_model_an_agent_gives_a_whole_conversation() -> None:
+    answers = iter(['{"text": "I live in Berlin", "turns": [1], "type": "fact"}', "I am sorry, I cannot."])
+    turns = [{"role": "user", "content": "Well, I live in Berlin"}, {"role": "assistant", "content": "Nice!"}]
+    with MemoryStore.open() as store:
+        optimizer = QueryOptimizer(store, llm=lambda _prompt: next(answers))
+        async with mcp.Client(memory_server(optimizer, scope=Scope("u1"))) as client:
+            assert [tool.name for tool in (await client.list_tools()).tools] == [
+                "remember", "remember_conversation", *TOOLS[1:]
+            ]  # fmt: skip
+            first, new = (await said(client, "remember_conversation", turns=turns)).splitlines()
+            assert first.startswith("Stored 2 turns (thread: ") and new.startswith("new: I live in Berlin (id: ")
+            thread = first.partition("(thread: ")[2].removesuffix(").")
+            grown = [*turns, {"role": "user", "content": "And I own a boat"}]
+            lines = (await said(client, "remember_conversation", turns=grown, thread=thread)).splitlines()
+            assert lines[0] == f"Stored 3 turns (thread: {thread})." and lines[1].startswith("1 of them were not read")
+            assert "role" in await refused(client, "remember_conversation", turns=[{"content": "x"}])
+        assert store.count(scope=Scope("u1")) == 4 and store.count() == 0
+
+
 async def test_over_stdio(tmp_path: Path) -> None:
     command = ["-m", "recall_integrations.cli", "mcp", str(tmp_path / "s"), "--scope", "u1"]
     given = mcp.StdioServerParameters(command=sys.executable, args=command, env=SILENT, cwd=str(Path.cwd()))

@@ -41,7 +41,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--host", default="127.0.0.1", help="Where it listens; elsewhere needs --tokens.")
 @click.option("--port", default=8765, type=click.IntRange(0, 65_535), help="0 = a free one.")
 @CONFIG
-@click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites.")
+@click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites and conversations.")
 @click.option("--reranker", metavar="MODULE:NAME", help="A reranker; or the name of a cross-encoder.")
 @EMBEDDING
 @click.option("--tokens", type=click.Path(dir_okay=False, path_type=Path), help="File of `recall token`.")
@@ -311,17 +311,23 @@ def revoke_token(file: Path, token_id: str) -> None:
     help="What clients of HTTP send as 'Authorization: Bearer TOKEN'. Better in RECALL_MCP_TOKEN than in a command.",
 )
 @PRIVACY
+@click.option("--llm", metavar="MODULE:NAME", help="A language model, for rewrites and conversations.")
 @opened
-def mcp(opening: Opening, transport: str, host: str, port: int, token: str | None, privacy: str) -> None:
+def mcp(
+    opening: Opening, transport: str, host: str, port: int, token: str | None, privacy: str, llm: str | None
+) -> None:
     """Serve STORE to agents that speak MCP.
 
-    They can remember, recall, explain, forget and ask for stats, in one scope.
+    They can remember, recall, explain, forget and ask for stats, in one scope;
+    with --llm also give a whole conversation to remember.
 
     STORE is a directory, made if absent, which is said on standard error. With stdio, an agent's client starts this
     command itself; with streamable-http it is at http://HOST:PORT/mcp.
     """
     from recall_integrations.frameworks import mcp as server
+    from recall_integrations.optimizer import QueryOptimizer
 
+    model = given(llm, "--llm")
     store, where = opening.place, parse_scope(opening.scope or "")
     if transport != "stdio":
         server.check_access(host, token)
@@ -332,5 +338,6 @@ def mcp(opening: Opening, transport: str, host: str, port: int, token: str | Non
             click.echo(line(f"Made a new store at {at}"), err=True)
         if transport != "stdio":
             click.echo(f"Serving {store} at http://{host}:{port}{server.PATH}", err=True)
-        made = server.memory_server(memories, scope=where, privacy=privacy)
+        optimizer = QueryOptimizer(memories, config=opening.config, llm=model)
+        made = server.memory_server(optimizer, scope=where, privacy=privacy)
         server.serve(made, transport, host=host, port=port, token=token)

@@ -25,7 +25,7 @@ from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.query.temporal.tokens import DateToken
 from recall_integrations.records import record
 
-VERSION = 7  # kept with the times in a store: times of another version are made anew
+VERSION = 8  # kept with the times in a store: times of another version are made anew
 TIMES_MAX = 8  # times of one text
 CHARS_MAX = 20_000  # of a text that are read
 SENTENCE_CHARS = 240  # of a sentence that are looked at on each side of a phrase
@@ -141,7 +141,7 @@ def _tells(token: DateToken, period: Period, ctx: Context) -> bool:
     """Say whether a token is a time that a text tells: no frequency, no duration, no name of a day, no number."""
     start = token.start
     said, before = ctx.low[start : token.end], ctx.low[max(0, start - 24) : start]
-    led = _LED.search(before) is not None
+    led = _LED.search(before) is not None or (token.symbol in ("W", "S") and said.count(" ") > 1)
     if said == "the weekend":
         return led or before.endswith("all ")
     if _STORY.match(said):

@@ -1,9 +1,12 @@
-"""`/memories`, `/facts`, `/count`: read memories and what they state. `/remember`, `/forget`: change them."""
+"""`/memories`, `/facts`, `/count`: read memories and what they state. `/remember…`, `/forget`: change them."""
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Path, Query, Response
@@ -21,6 +24,7 @@ from recall_integrations.serving.models import (
     PRIVACY,
     WHERE,
     Asked,
+    Budget,
     DayOrTime,
     Listed,
     MemoryReply,
@@ -35,15 +39,17 @@ from recall_integrations.serving.models import (
     problems,
     scope_of,
 )
-from recall_integrations.serving.problems import Refused, status_of
+from recall_integrations.serving.problems import JSON, Refused, packed, status_of
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, checked, in_batches
 from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope
+from recall_integrations.types.conversations import Conversation
 
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text
 SKIP_MAX = 2**31 - 1
+NO_LLM = "This server has no language model. Start it with one: recall serve STORE --llm MODULE:NAME."
 Where = Annotated[str | None, Query(description=WHERE, max_length=10_000)]
 Mode = Annotated[PRIVACY | None, Query(description="What is withheld; default the least that the server withholds.")]
 _ABOUT = "Only of them; me = the user."
@@ -168,6 +174,22 @@ class ForgetReply(Reply):
     dry_run: bool
 
 
+class ConversationAsked(Asked):
+    """A conversation to remember."""
+
+    turns: Listed[dict[str, Any] | str] = Field(
+        min_length=1,
+        description="In order: messages with `role`, `content` and `timestamp`, or plain texts.",
+        examples=[[{"role": "user", "content": "I live in Berlin"}]],
+    )
+    scope: WhichScope = None
+    thread: str | None = Field(None, description="The conversation: the same to go on with it. Default: a new one.")
+    privacy: PRIVACY | None = Field(None, description="What the model does not see; default as for replies.")
+    time_budget_ms: FiniteFloat | None = Field(None, gt=0, description="Until when the model reads.")
+    again: bool = Field(False, description="Read turns that were there before as well.")
+    wait: bool = Field(True, description="Answer when the model has read; false: once the turns are stored.")
+
+
 def router(served: Served) -> APIRouter:
     """Return the routes for stored memories and facts."""
     routes, showing = APIRouter(responses=problems()), Showing()
@@ -180,6 +202,7 @@ def router(served: Served) -> APIRouter:
     _reading(routes, served, shown)
     _stating(routes, served, shown)
     _writing(routes, served)
+    _conversing(routes, served)
     return routes
 
 
@@ -320,6 +343,36 @@ def _writing(routes: APIRouter, served: Served) -> None:
         gone = _forgetting(served, asked, caller)
         tenant = caller.tenant(None if asked.scope is None else scope_of(asked.scope))
         return await served.writes.reply(lambda: {"forgotten": gone(), "dry_run": asked.dry_run}, tenant)
+
+
+def _conversing(routes: APIRouter, served: Served) -> None:
+    @routes.post(
+        "/remember/conversation", response_model=Conversation, tags=["write"], summary="Remember a conversation"
+    )
+    async def conversation(asked: ConversationAsked, caller: Writer) -> Response:
+        """Store turns, and what the server's language model reads in them: what is new, and what no longer holds.
+        Without `wait` the reply has the thread alone.
+        """
+        caller.must("read")  # the model sees old memories, and the reply names them
+        where, limits = caller.where(scope_of(asked.scope)), served.limits
+        if not served.optimizer.has_llm:
+            raise InvalidArgument(NO_LLM)
+        at_most(len(asked.turns), limits.memories_max, "The number of turns")
+        for place, turn in enumerate(asked.turns):
+            if len(str(turn)) > limits.text_max:
+                raise InvalidMemory(f"turns[{place}] is too long: this server takes {limits.text_max:,} characters.")
+        thread = served.store.new_id() if asked.thread is None else asked.thread
+        options = {"scope": where, "thread": thread, "privacy": caller.mode(asked.privacy), "again": asked.again}
+        options["time_budget_ms"] = Budget(asked.time_budget_ms, limits.time_ms_max, limits).ms
+
+        def begin() -> Future[Conversation]:
+            return served.optimizer.remember_in_background(asked.turns, **options)
+
+        reading = await served.writes.run(begin, caller.tenant(where))
+        found = Conversation(thread=thread)
+        if asked.wait:  # a client that goes away stops nothing
+            found = await asyncio.shield(asyncio.wrap_future(reading))
+        return Response(packed(asdict(found)), media_type=JSON)
 
 
 def _some_stored(error: RecallError, ids: list[str], total: int) -> RecallError:

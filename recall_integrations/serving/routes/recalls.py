@@ -128,7 +128,9 @@ class Run:
         self.tenant = caller.tenant(self.scopes[0])
         config = served.optimizer.config_of(self.scopes[0])
         self.arguments["as_of"] = day_or_moment(asked.as_of, "as_of", asked.timezone or config.timezone)
-        self.budget = Budget(asked.time_budget_ms, config.limits.time_budget_ms, served.limits)
+        one = asked.scopes is None  # as in `recall`, a recall of several does not wait for the model
+        model_ms = served.optimizer.checked_request("?", scope=self.scopes[0]).llm_wait_ms if one else 0.0
+        self.budget = Budget(asked.time_budget_ms, config.limits.time_budget_ms + model_ms, served.limits)
 
     def data(self, result: RecallResult) -> dict[str, Any]:
         return result_data(result, self.scopes[0], self.asked.k, highlights=self.asked.highlights)

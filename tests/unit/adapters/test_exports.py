@@ -477,6 +477,10 @@ def test_a_format_that_is_said_goes_before_what_a_file_looks_like(store: MemoryS
         store.import_from(path, format="notion")
     with pytest.raises(InvalidArgument, match="None of 3 files .* slack"):
         store.import_from(vault(tmp_path / "Vault"), format="slack")
+    for name in ("chatgpt", "whatsapp", "mbox"):
+        with pytest.raises(InvalidArgument, match=f"table.txt holds nothing in the format '{name}'"):
+            store.import_from(path, format=name)
+    assert store.import_from(put(tmp_path / "empty.csv", "text,actor\n"), format="csv").rows == 0
 
 
 def test_the_same_memory_in_two_files_is_stored_once(store: MemoryStore, tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda
 from llama_index.core.llms import MockLLM
+from pydantic import BaseModel
 
 from recall_integrations.adapters.llm import LlmError, identity_of, resolve_llm, text_of
 from recall_integrations.errors import InvalidArgument, RecallError
@@ -127,3 +128,26 @@ def test_a_model_that_nothing_may_refer_to_weakly_keeps_its_identity() -> None:
 
     model = Slotted()
     assert identity_of(resolve_llm(model)) == identity_of(resolve_llm(model)) != identity_of(resolve_llm(Slotted()))
+
+
+class Read(BaseModel):
+    text: str
+    turns: list[int]
+
+
+class Memories(BaseModel):
+    memories: list[Read]
+
+
+@each_row(
+    ("answer", "text"),
+    [
+        (Memories(memories=[Read(text="tea", turns=[1])]), '{"memories": [{"text": "tea", "turns": [1]}]}'),
+        ({"memories": [{"text": "tea", "turns": [1]}]}, '{"memories": [{"text": "tea", "turns": [1]}]}'),
+        ({"raw": AIMessage(""), "parsed": Memories(memories=[]), "parsing_error": None}, '{"memories": []}'),
+        ({"raw": AIMessage("tea"), "parsed": None, "parsing_error": ValueError("x")}, "tea"),
+        ({"messages": [{"role": "user", "content": "tea"}]}, None),
+    ],
+)
+def test_structured_output_is_written_as_json(answer: object, text: str | None) -> None:
+    assert text_of(answer) == text

@@ -244,6 +244,22 @@ def test_an_empty_file_changes_nothing(tmp_path: Path) -> None:
         assert RecallConfig.from_yaml(file(tmp_path, text)) == RecallConfig()
 
 
+def test_the_name_of_a_mode_stands_for_rewriting_with_it(tmp_path: Path) -> None:
+    text = "recall: {rewriting: full, scopes: [{user_id: a, rewriting: off}, {user_id: b, rewriting: {mode: careful}}]}"
+    found = loaded(file(tmp_path, text), {})
+    modes = [found.config.for_scope(Scope(user_id=user))[0].rewriting.mode for user in ("", "a", "b")]
+    assert modes == ["full", "off", "careful"]
+    assert found.origins["rewriting.mode"].endswith("line 1, column 10")
+    assert RecallConfig.from_mapping({"rewriting": "full"}).rewriting.mode == "full"
+    assert mistakes(tmp_path, "recall: {rewriting: some}") == [
+        "r.yaml, line 1, column 10: rewriting.mode must be one of off, careful, full, not 'some'."
+    ]
+
+
+def test_a_wrong_zone_hides_no_other_mistake(tmp_path: Path) -> None:
+    assert len(mistakes(tmp_path, "recall: {timezone: Mars, week_start: 9}")) == 2
+
+
 # -- the environment -----------------------------------------------------------------------------------------------
 
 

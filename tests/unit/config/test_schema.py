@@ -63,6 +63,7 @@ def test_the_schema_takes_what_the_settings_take(tmp_path: Path) -> None:
                 {"scopes": [{"user_id": "*", "namespace": "n", "rerank": {}, "planner": {"arm_limit": 3}}]},
                 {"rewriting": {"prompt": "Say {query} otherwise"}, "planner": {"rules": []}},
                 {"rewriting": {"prompt": ""}},
+                {"rewriting": "full", "scopes": [{"user_id": "x", "rewriting": "off"}]},
                 {"privacy": {"patterns": {"badge": "B-[0-9]+"}}, "planner": {"arms": ["lexical"]}},
             )
         ),

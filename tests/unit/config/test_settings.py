@@ -69,6 +69,8 @@ def test_only_a_number_whose_default_is_none_may_be_none() -> None:
 def test_lists_of_names_hold_known_names_only(name: str) -> None:
     with pytest.raises(ConfigError, match=rf"Unknown name 'magic' in planner\.{name}\. Known: "):
         PlannerConfig(**{name: ("magic",)})
+    with pytest.raises(ConfigError, match=rf"Unknown names 'lexica', 'magic' in planner\.{name}\."):
+        PlannerConfig(**{name: ("magic", "lexica")})
     with pytest.raises(ConfigError, match=rf"planner\.{name} must be a list of names, not 'lexical'"):
         PlannerConfig(**{name: "lexical"})  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match=rf"planner\.{name} must be a list of names"):

@@ -47,7 +47,7 @@ def test_what_makes_a_store_is_said_where_there_is_none(tmp_path: Path) -> None:
         check_store(none)
     assert str(caught.value) == (
         f"There is no store at {none}: it does not exist. Make one with `recall add {none} TEXT`, or with `recall "
-        f"import FILE --format jsonl {none}`."
+        f"import FILE {none}`."
     )
     assert CliRunner().invoke(main, ["add", str(none), "Priya likes tea"]).exit_code == 0
     check_store(none)

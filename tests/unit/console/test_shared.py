@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime, timezone
 from functools import partial
 from pathlib import Path
+from unittest.mock import Mock
 from zoneinfo import ZoneInfo
 
 import click
@@ -15,10 +17,11 @@ import pytest
 from click.testing import CliRunner
 
 from recall_integrations.cli import main
-from recall_integrations.config import RecallConfig
+from recall_integrations.config import RecallConfig, loading
 from recall_integrations.console.commands import shared
 from recall_integrations.errors import ConfigError, InvalidArgument
 from recall_integrations.observability import progress
+from tests.rows import each_row
 
 
 def test_a_time_without_an_offset_is_in_the_zone() -> None:
@@ -101,3 +104,16 @@ def test_how_many_hits_is_said_with_one_dash_or_two() -> None:
 def test_long_commands_can_be_quiet() -> None:
     for name in ("import", "export", "compact", "reindex", "doctor", "serve", "eval"):
         assert any("--quiet" in option.opts for option in main.commands[name].params), name
+
+
+@each_row(("given", "warned"), [("nowhere", 1), ("CET-1CEST", 1), ("Asia/Tokyo", 0), (":Asia/Tokyo", 0), ("", 0)])
+def test_a_system_zone_without_a_name_is_said_once(given: str, warned: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TZ", given)
+        patch.setattr("tzlocal.unix._cache_tz_name", None)
+        patch.setattr(loading, "_warn_no_zone", functools.cache(loading._warn_no_zone.__wrapped__))
+        said = Mock()
+        patch.setattr(loading, "logger", said)
+        for _ in range(3):
+            loading.system_zone()
+    assert said.warning.call_count == warned

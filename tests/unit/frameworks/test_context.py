@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timezone
 from typing import Any
@@ -120,6 +121,17 @@ def test_placeholders_of_a_scope_tell_nothing_of_another_or_of_what_was_hidden_b
         store.remember_many([mail, Memory("I am vegetarian", event_at=on(6))], scope=Scope(user_id=user[0]))
         blocks.append(context.block(COOK, now=NOW))
     assert "- email: [email-1]" in blocks[0] and blocks[0] == blocks[1]
+
+
+def test_a_value_has_one_placeholder_in_facts_and_memories_and_no_other_value_has_it(store: MemoryStore) -> None:
+    plumber = "The plumber's number is +1 212 555 0000, for the sink"
+    store.remember_many(["My phone number is +1 415 555 2671", plumber, "Call me on +1 415 555 2671 about the sink"])
+    context = MemoryContext(store, privacy="redact", k=2)
+    block = context.block("who is called about the sink?")
+    (own,) = re.findall(r"^- phone number: (\[phone-\d\])", block, re.MULTILINE)
+    (other,) = re.findall(r"plumber's number is (\[phone-\d\])", block)
+    assert f"Call me on {own}" in block and own != other
+    assert "plumber" not in context.block("who is called about the sink?", seen=[plumber])
 
 
 class Model(GenericFakeChatModel):

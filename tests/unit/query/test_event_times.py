@@ -47,6 +47,9 @@ TOLD = [
     ("They pushed the launch back to April 2", "2024-04-02"),  # what is put off is still to come
     ("The day after tomorrow I fly", "2023-05-19"),
     ("Yesterday's meeting was long", "2023-05-16"),
+    # weeks that a day names
+    ("The week of 5 October was hard", "2022-10-03/2022-10-10"),
+    ("The weekend of 6 May was warm", "2023-05-06/2023-05-08"),
     # ago
     ("I met Sam two days ago.", "2023-05-15"),
     ("I met Sam 10 days ago.", "2023-05-07"),

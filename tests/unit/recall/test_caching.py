@@ -90,11 +90,12 @@ def test_what_is_written_differently_and_reads_the_same_is_a_hit(store: MemorySt
     assert (said(asked(optimizer, query)), said(asked(optimizer))) == (("hit", "alike"), ("hit", "same"))
 
 
-def test_a_question_mark_changes_the_embedding_and_so_the_answer(store: MemoryStore) -> None:
-    """Here the rule of the seed and the answer collide; the answer wins."""
+def test_a_question_mark_at_the_end_makes_no_other_query(store: MemoryStore) -> None:
     optimizer = QueryOptimizer(store, config=CACHED)
-    asked(optimizer)
-    assert not asked(optimizer, QUERY.rstrip("?")).cache.hit
+    first, told = asked(optimizer), asked(optimizer, QUERY.rstrip("?"))
+    assert said(told) == ("hit", "alike") and told.hits == first.hits
+    assert told.query.original == QUERY.rstrip("?")
+    assert said(asked(optimizer, QUERY.replace(" ", "? ", 1))) == ("miss", "kept")
 
 
 def test_with_a_vector_of_the_callers_a_question_mark_changes_nothing(store: MemoryStore) -> None:
