@@ -8,7 +8,7 @@ without dates), and of stores of sets whose licences allow it, small ones drawn 
 (`WHOLE`), which teach the model to keep still. A pair is right where the lower one answers and the upper one does not.
 Prints the first hits that are right before and after, per set and category, by models that have not seen the scopes
 that they judge (five folds of scopes). `--write` fits on all and writes `newer.json`; the first value of `--raised` is
-taken off its logits. What ships was written with `--embedding bundled minilm e5 --raised 0.1`.
+taken off its logits. What ships was written with `--embedding bundled minilm e5 --raised 0.2`.
 """
 
 from __future__ import annotations
@@ -60,11 +60,11 @@ ASKED_SCENES = 0.35  # share of the scenes that is asked
 # Sets whose stores are asked as they are, and how many questions of each: chats teach the model to keep still.
 WHOLE, ASKED = ("projects", "talk", "phone", "hotpotqa", "musique", "made up: people"), 150
 # What a pair counts in which neither or both answer, one of a scene, one of a contrast, and one of a small store.
-NEUTRAL, WORTH_SCENES, WORTH_CONTRAST, WORTH_SMALL = 0.3, 0.1, 2.0, 0.15
-MODELS, HIDDEN, WORDS = 3, 24, 4  # models whose mean is taken, units of each, directions of words that each looks at
+NEUTRAL, WORTH_SCENES, WORTH_CONTRAST, WORTH_SMALL = 0.3, 0.3, 2.0, 0.15
+MODELS, HIDDEN, WORDS = 3, 48, 8  # models whose mean is taken, units of each, directions of words that each looks at
 EPOCHS, BATCH, RATE, DECAY, DROPPED, CLIP = 30, 512, 6e-3, 0.3, 0.25, 4.0
 BUDGET_MS = 60_000.0
-VERSION = "newer-3"
+VERSION = "newer-4"
 
 
 @dataclass
