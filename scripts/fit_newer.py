@@ -8,7 +8,7 @@ without dates), and of stores of sets whose licences allow it, small ones drawn 
 (`WHOLE`), which teach the model to keep still. A pair is right where the lower one answers and the upper one does not.
 Prints the first hits that are right before and after, per set and category, by models that have not seen the scopes
 that they judge (five folds of scopes). `--write` fits on all and writes `newer.json`; the first value of `--raised` is
-taken off its logits. What ships was written with `--embedding bundled minilm e5 --raised 0.2`.
+taken off its logits. What ships was written with `--embedding bundled minilm e5 --raised 0.1`.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.ranking.arranging.newer import LINKED, SHIPPED, PairModel, names_of, surer
+from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel, names_of, surer, wanted
 from recall_integrations.ranking.arranging.pairs import INPUTS, Compared, compared
 from recall_integrations.ranking.layered import Hidden, Logistic
 from recall_integrations.recall.runner import Stage, Turn
@@ -249,9 +249,8 @@ def first(asked: Asked, model: PairModel, raised: float) -> int:
     """Place of the candidate that comes first after the pairs have moved."""
     if asked.pairs is None:
         return 0
-    logits = model.logits(asked.pairs) - asked.surer - raised
     both, linked = (asked.pairs.column(name) > 0 for name in ("both_hold", "linked"))
-    logits = np.where(both | (linked & (logits > LINKED)), logits, -1.0)
+    logits = model.logits(asked.pairs) - asked.surer - raised - np.where(both | linked, wanted(asked.pairs), math.inf)
     order = list(range(len(asked.right)))
     for pair in np.argsort(-logits, kind="stable").tolist():
         if logits[pair] <= 0:

@@ -38,7 +38,7 @@ BEGIN = 2  # words with which a text begins, of which one mostly says what it is
 # Inputs from the words in which two texts differ, and from the query's words among them.
 OF_WORDS = (
     *("upper_alone", "lower_alone", "unanswered", "before", "behind", "upper_own", "lower_own", "own_near"),
-    *("same_begin", "upper_begin", "lower_begin", "known"),
+    *("same_begin", "upper_begin", "lower_begin", "other_before", "known"),
 )
 
 
@@ -145,6 +145,7 @@ class Words:
                 columns["own_near"][i] = (own_upper @ own_lower.T).max(axis=1, initial=0.0).mean()
             columns["same_begin"][i] = self.said[a][:1] == self.said[b][:1]
             columns["upper_begin"][i], columns["lower_begin"][i] = self._begin(a), self._begin(b)
+            columns["other_before"][i] = self._other_before(a, b, shared)
             own_newer = own_lower if turn[i] > 0 else own_upper
             if len(own_newer):
                 told[i] = turn[i] * own_newer.mean(axis=0)
@@ -162,6 +163,15 @@ class Words:
 
     def _begin(self, row: int) -> float:
         return math.fsum(self.asked.get(n, 0.0) for n in sorted(set(self.said[row][:BEGIN])))
+
+    def _other_before(self, upper: int, lower: int, shared: AbstractSet[int]) -> float:
+        """Share of the query's words that both hold before which each has one of its own: "*gym* bag", "*bike* bag"."""
+        both = [n for n in self.said[upper] if n in shared and n in self.asked]
+        others = 0
+        for number in both:
+            places = [(own, own.index(number) - 1) for own in (self.said[upper], self.said[lower])]
+            others += all(at >= 0 and own[at] not in shared for own, at in places)
+        return others / max(1, len(both))
 
     def _instead(self, stem: int, upper: int, lower: int, shared: AbstractSet[int]) -> tuple[bool, bool]:
         """Say whether the lower text has other words in the place of a word of the upper text: before a word of the
