@@ -49,7 +49,7 @@ from benchmarks.shared.embedding_cache import CachedEmbedding
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.ranking.arranging.newer import LINKED, SHIPPED, PairModel, names_of, surer
+from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel, names_of, surer, wanted
 from recall_integrations.ranking.arranging.pairs import INPUTS, Compared, compared
 from recall_integrations.ranking.layered import Hidden, Logistic
 from recall_integrations.recall.runner import Stage, Turn
@@ -60,11 +60,11 @@ ASKED_SCENES = 0.35  # share of the scenes that is asked
 # Sets whose stores are asked as they are, and how many questions of each: chats teach the model to keep still.
 WHOLE, ASKED = ("projects", "talk", "phone", "hotpotqa", "musique", "made up: people"), 150
 # What a pair counts in which neither or both answer, one of a scene, one of a contrast, and one of a small store.
-NEUTRAL, WORTH_SCENES, WORTH_CONTRAST, WORTH_SMALL = 0.3, 0.1, 2.0, 0.15
-MODELS, HIDDEN, WORDS = 3, 24, 4  # models whose mean is taken, units of each, directions of words that each looks at
+NEUTRAL, WORTH_SCENES, WORTH_CONTRAST, WORTH_SMALL = 0.3, 0.3, 2.0, 0.15
+MODELS, HIDDEN, WORDS = 3, 48, 8  # models whose mean is taken, units of each, directions of words that each looks at
 EPOCHS, BATCH, RATE, DECAY, DROPPED, CLIP = 30, 512, 6e-3, 0.3, 0.25, 4.0
 BUDGET_MS = 60_000.0
-VERSION = "newer-3"
+VERSION = "newer-4"
 
 
 @dataclass
@@ -249,9 +249,8 @@ def first(asked: Asked, model: PairModel, raised: float) -> int:
     """Place of the candidate that comes first after the pairs have moved."""
     if asked.pairs is None:
         return 0
-    logits = model.logits(asked.pairs) - asked.surer - raised
     both, linked = (asked.pairs.column(name) > 0 for name in ("both_hold", "linked"))
-    logits = np.where(both | (linked & (logits > LINKED)), logits, -1.0)
+    logits = model.logits(asked.pairs) - asked.surer - raised - np.where(both | linked, wanted(asked.pairs), math.inf)
     order = list(range(len(asked.right)))
     for pair in np.argsort(-logits, kind="stable").tolist():
         if logits[pair] <= 0:

@@ -40,6 +40,8 @@ KINDS: tuple[Kind, ...] = (
     Kind("path", regex(rf"(?:~|\.{{1,2}}|[A-Za-z]:)?[/\\](?=.*[^\W\d]\w){_SEGMENT}(?:[/\\]{_SEGMENT})*[/\\]?")),
     Kind("path", regex(rf"(?:{_SEGMENT}[/\\])+[\w@+~-][\w.@+~-]*\.[A-Za-z]\w*(?::[0-9]+)?")),
     Kind("ticket", regex(r"[A-Z][A-Z0-9]+(?:-[0-9]{1,7}){1,2}")),
+    # Numbers in a series, not a span of years: `2026-018`, `555-0199`.
+    Kind("ticket", regex(r"[0-9]{2,6}[-/]0[0-9]{2,6}|(?:19|20)[0-9]{2}[-/](?!(?:19|20)[0-9]{2}$)[0-9]{3,7}")),
     Kind("code", regex(rf"{_HEX}{{8}}(?:-{_HEX}{{4,12}}){{4}}|(?=(?:.*[0-9]){{2}})(?=.*[a-f])[0-9a-f]{{7,64}}")),
     Kind("code", regex(rf"0x{_HEX}{{4,16}}|[A-Z]+[0-9]{{3,}}[A-Z0-9]*")),
     Kind("code", regex(rf"(?=.*[^\W_]){_HEX}*(?::{_HEX}*){{3,}}")),  # addresses of networks

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from recall_integrations.languages.tables import ENGLISH
-from recall_integrations.query.by_table.cues import FIRST, LAST, PAST, asks_several, occurrences
+from recall_integrations.query.by_table.cues import BEFORE, FIRST, LAST, PAST, asks_several, occurrences
 from recall_integrations.records import record
 from recall_integrations.text import stems
-from recall_integrations.types import TemporalWindow
+from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.query import SessionRef
 
 
@@ -47,3 +47,20 @@ def tense_of(text: str, language: str | None) -> Tense:
     """Read which time a query asks about; neither past nor span = the present state."""
     language = language or ENGLISH
     return Tense(past=bool(occurrences(text, PAST, language)), span=asks_several(text, language))
+
+
+def behind_before(query: ParsedQuery) -> frozenset[str]:
+    """Return the terms of a query that only say what came after: "Which editor did I use before *Helix*?".
+
+    The memory that names Helix tells when the other ended. Where the words of "before" begin the query, its first
+    comma ends what came after. Empty where the query has no other term.
+    """
+    found = occurrences(query.point, BEFORE, query.language)
+    if not found:
+        return frozenset()
+    start, end = found[-1]
+    comma = query.point.find(",", end)
+    close = comma if comma > 0 and not any(token.span[0] < start for token in query.tokens) else len(query.point)
+    behind = {token.stem for token in query.tokens if end <= token.span[0] < close}
+    behind -= {token.stem for token in query.tokens if not end <= token.span[0] < close}
+    return frozenset(behind.intersection(query.terms)) if not behind.issuperset(query.terms) else frozenset()

@@ -70,11 +70,11 @@ _KINDS: dict[str, Kind] = {
     "number": Kind(0.4, keywords=True),
     "something": Kind(0.2),
 }
-FIRST, LAST, PAST, SEVERAL = "first", "last", "past", "several"
+FIRST, LAST, PAST, SEVERAL, BEFORE = "first", "last", "past", "several", "before"
 # No cue begins where a phrase of `none` does: "last name".
 _TYPES = Together(("none", *_KINDS), frozenset(), small=True)
 _TIMES = {which: Together(("none", which), frozenset(), small=True) for which in (FIRST, LAST)}
-_TIMES |= {which: Together((which,), frozenset(), small=True) for which in (PAST, SEVERAL)}
+_TIMES |= {which: Together((which,), frozenset(), small=True) for which in (PAST, SEVERAL, BEFORE)}
 _EDGES = Together(tuple(RELATIONS), frozenset(), small=True)
 _MEANT = Together(tuple(INTENTS), frozenset(), small=True)
 _ASKED = ("asking", "what", "doing", "courtesies", "thanks")

@@ -37,6 +37,9 @@ SHIPPED = Path(__file__).with_name("newer.json")
 IN_LARGE, IN_CHATS = 0.4, 3.0
 IN_LONG = 1.0  # logit more that is wanted where texts are longer than notes: two long ones share much by chance
 LINKED = 0.5  # logit that is wanted of a pair whose texts share no word of the query
+# Logit more that is wanted where each has a word of its own before what both hold, and the lower one lacks a word that
+# is asked for: "which bag is packed?", "The *hiking* bag is packed", "The *gym* bag is empty again".
+OTHER = 0.5
 SURE = 1.0  # logit from which the older one is said to hold no longer: .73 as a probability
 
 
@@ -101,7 +104,7 @@ def newer_first(
     if pairs is None:
         return fused, {}
     logits = shipped().logits(pairs) - more
-    swaps = np.flatnonzero(logits > np.where(pairs.column("both_hold") > 0, 0.0, LINKED))
+    swaps = np.flatnonzero(logits > wanted(pairs))
     if not len(swaps):
         return fused, {}
     order, overtaken = list(range(len(fused.rows))), dict[int, Overtaken]()
@@ -113,6 +116,12 @@ def newer_first(
                 old, new = int(fused.rows[pairs.upper[pair]]), int(fused.rows[pairs.lower[pair]])
                 overtaken.setdefault(old, Overtaken(by=new, surely=bool(logits[pair] >= SURE)))
     return moved(fused, np.asarray(order, dtype=np.int64), fused.scores, NEWER), overtaken
+
+
+def wanted(pairs: Compared) -> Inputs:
+    """Return the logit from which the lower one of each pair belongs above the upper one."""
+    other = pairs.column("other_before") * (pairs.column("upper_alone") > 0)
+    return np.asarray(np.where(pairs.column("both_hold") > 0, 0.0, LINKED) + OTHER * other)
 
 
 def heirs_first(

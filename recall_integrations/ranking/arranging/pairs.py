@@ -21,7 +21,7 @@ from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import MANY
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.query.asking import asks_state
-from recall_integrations.query.occurrences import tense_of
+from recall_integrations.query.occurrences import behind_before, tense_of
 from recall_integrations.ranking.arranging.moves import MOVERS, sums
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.features.reading import OWNER
@@ -38,7 +38,7 @@ BEGIN = 2  # words with which a text begins, of which one mostly says what it is
 # Inputs from the words in which two texts differ, and from the query's words among them.
 OF_WORDS = (
     *("upper_alone", "lower_alone", "unanswered", "before", "behind", "upper_own", "lower_own", "own_near"),
-    *("same_begin", "upper_begin", "lower_begin", "known"),
+    *("same_begin", "upper_begin", "lower_begin", "other_before", "known"),
 )
 
 
@@ -63,9 +63,16 @@ class Words:
         self.said = [stems[own[:WORDS_MAX]].tolist() for own in self._words]
         self.stems = [frozenset(own) for own in self.said]
         every = frozenset[int]().union(*self.whole)
-        terms = {number: term for term in query.terms if (number := self._lexicon.stem_of(term)) in every}
+        after = behind_before(query)
+        self.terms = frozenset(query.terms) - after
+        known = {number: term for term in query.terms if (number := self._lexicon.stem_of(term)) in every}
+        terms = {number: term for number, term in known.items() if term in self.terms}
+        self._after = known.keys() - terms.keys()
         names = names_in(query)
         self.marked = {number for number, term in terms.items() if not term.isalpha()}
+        spans = [one.span for one in query.identifiers]
+        within = {t.stem for t in query.tokens if any(start <= t.span[0] < end for start, end in spans)}
+        self._identified = frozenset(number for number, term in terms.items() if term in within)
         self._names = self.marked | {number for number, term in terms.items() if term in names}
         count = {number: sum(number in own for own in self.whole) for number in terms}
         weight = {number: math.log(1 + (len(rows) + 8) / (n + 0.5)) for number, n in count.items()}
@@ -81,10 +88,14 @@ class Words:
     def named(self, upper: int, lower: int) -> bool:
         """Say whether the upper one alone holds a name, a number or a sign that is asked for.
 
-        The same holds where the lower one alone says a word that is asked for with another sign: "-18" for "18".
+        The same holds where the lower one alone says a word that is asked for with another sign: "-18" for "18". Where
+        both hold the identifier that is asked for, it says what they are about: "Invoice 2026-018 to Lea: open",
+        "Invoice 2026-018: paid".
         """
         if not self._signed.isdisjoint(self.whole[lower] - self.whole[upper] if self._signed else ()):
             return True
+        if self._identified and self._identified <= self.held[upper] & self.held[lower]:
+            return False
         return not (self.held[upper] - self.held[lower]).isdisjoint(self._names)
 
     def listed(self, upper: int, lower: int) -> bool:
@@ -96,6 +107,11 @@ class Words:
             return False
         shared = self.whole[upper] & self.whole[lower]
         return bool(shared) and sum(shared <= own for own in self.whole) >= LISTED
+
+    def behind_before(self, upper: int, lower: int) -> int:
+        """Count what the query says came after ("before *Helix*"): 1 if the upper one alone says some of it, −1 if the
+        lower one alone does."""
+        return bool(self._after & self.whole[upper]) - bool(self._after & self.whole[lower])
 
     def linked(self, upper: int, lower: int) -> int:
         """Count words that both hold and no other of the best candidates, and not the query: what they are about."""
@@ -129,6 +145,7 @@ class Words:
                 columns["own_near"][i] = (own_upper @ own_lower.T).max(axis=1, initial=0.0).mean()
             columns["same_begin"][i] = self.said[a][:1] == self.said[b][:1]
             columns["upper_begin"][i], columns["lower_begin"][i] = self._begin(a), self._begin(b)
+            columns["other_before"][i] = self._other_before(a, b, shared)
             own_newer = own_lower if turn[i] > 0 else own_upper
             if len(own_newer):
                 told[i] = turn[i] * own_newer.mean(axis=0)
@@ -146,6 +163,15 @@ class Words:
 
     def _begin(self, row: int) -> float:
         return math.fsum(self.asked.get(n, 0.0) for n in sorted(set(self.said[row][:BEGIN])))
+
+    def _other_before(self, upper: int, lower: int, shared: AbstractSet[int]) -> float:
+        """Share of the query's words that both hold before which each has one of its own: "*gym* bag", "*bike* bag"."""
+        both = [n for n in self.said[upper] if n in shared and n in self.asked]
+        others = 0
+        for number in both:
+            places = [(own, own.index(number) - 1) for own in (self.said[upper], self.said[lower])]
+            others += all(at >= 0 and own[at] not in shared for own, at in places)
+        return others / max(1, len(both))
 
     def _instead(self, stem: int, upper: int, lower: int, shared: AbstractSet[int]) -> tuple[bool, bool]:
         """Say whether the lower text has other words in the place of a word of the upper text: before a word of the
@@ -216,6 +242,7 @@ PLAIN = (
     "lower_holds",
     "both_hold",
     "linked",
+    "behind_before",
     "marked",
     "nearer",
     "longer",
@@ -294,11 +321,11 @@ def compared(
         return None
     words = Words(text, rows, query, stems)
     tense = tense_of(query.point, query.language)
-    least = BOTH_CLOSE * len(set(query.terms)) if close else 0.0
+    least = BOTH_CLOSE * len(words.terms) if close else 0.0
     pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching, least))
     if pairs is None:
         return None
-    of_query = _held(words, pairs, query)
+    of_query = _held(words, pairs)
     every, kind = np.ones(len(pairs.upper)), text.kind
     shared = {
         "gap": raw[pairs.upper] - raw[pairs.lower],
@@ -450,8 +477,8 @@ def _alike(
     return every.where(kept)
 
 
-def _held(words: Words, pairs: _Pairs, query: ParsedQuery) -> _Held:
-    own, count = words.held, max(1, len(set(query.terms)))
+def _held(words: Words, pairs: _Pairs) -> _Held:
+    own, count = words.held, max(1, len(words.terms))
     return _Held(
         alone=np.asarray([len(stems) for stems in own]) / count,
         both=np.asarray([len(own[a] & own[b]) for a, b in pairs.places]) / count,
@@ -472,6 +499,7 @@ def _of_likeness(pairs: _Pairs, words: Words, held: _Held, gap: Inputs) -> dict[
         "upper_holds": held.alone[upper],
         "lower_holds": held.alone[lower],
         "linked": np.log1p([words.linked(a, b) for a, b in pairs.places]),
+        "behind_before": np.asarray([words.behind_before(a, b) for a, b in pairs.places]),
         "marked": held.marks[upper] - held.marks[lower],
     }
 

@@ -25,6 +25,9 @@ POSITIVE = [
     ("(www.example.org/x).", "www.example.org/x", "url"),
     ("who closed ABC-123?", "ABC-123", "ticket"),
     ("ABC-123's reviewer", "ABC-123", "ticket"),
+    ("is 2026-018 paid?", "2026-018", "ticket"),
+    ("case 2026/117", "2026/117", "ticket"),
+    ("ring 555-0199", "555-0199", "ticket"),
     ("are we hit by CVE-2024-12345", "CVE-2024-12345", "ticket"),
     ("ERR_CONN_RESET again", "ERR_CONN_RESET", "code"),
     ("E1234 on start", "E1234", "code"),
@@ -57,6 +60,10 @@ POSITIVE = [
 ]
 
 NEGATIVE = [
+    "the budget of 2023-2025",
+    "due on 05/06",
+    "on 2026-05-01 or in 2026-05",
+    "from 100-200 guests",
     "is issue 45 still open",
     "HTTP 502, exit code 137, version 2.10",
     "the acme/web repo",

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from datetime import datetime, timezone
 
+from recall_integrations.config import RecallConfig
 from recall_integrations.languages.tables import READ, tables
-from recall_integrations.query.occurrences import FIRST, LAST, Tense, occurrence_asked, tense_of
+from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.occurrences import FIRST, LAST, Tense, behind_before, occurrence_asked, tense_of
+from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.types.query import SessionRef
 from tests.rows import each_row
@@ -93,3 +96,23 @@ def test_every_language_that_reads_types_has_the_words() -> None:
 )
 def test_which_time_is_asked_for(language: str | None, text: str, past: bool, span: bool) -> None:
     assert tense_of(text, language) == Tense(past=past, span=span)
+
+
+@each_row(
+    ("language", "text", "behind"),
+    [
+        ("en", "Which editor did I use before Helix?", {"helix"}),
+        ("en", "Before Helix, which editor did I use?", {"helix"}),
+        ("en", "what was the alarm code before it was changed?", {"chang"}),
+        ("en", "who led the choir until Ines came", {"ine", "come"}),
+        ("en", "what was the rent before the rent went up", {"go"}),
+        ("en", "what was there before?", set()),
+        ("en", "before lunch", set()),
+        ("en", "which editor do I use", set()),
+        ("de", "Wo habe ich gewohnt, bevor ich nach Linz gezogen bin?", {"linz", "gezog"}),
+        ("es", "¿Dónde vivía antes de Linares?", {"linar"}),
+    ],
+)
+def test_what_stands_behind_before_is_not_asked_for(language: str, text: str, behind: set[str]) -> None:
+    query, _ = QueryParser(RecallConfig()).parse(text, NOW, ScopeKnowledge(), language=language)
+    assert behind_before(query) == behind
