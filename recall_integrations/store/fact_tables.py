@@ -193,7 +193,11 @@ class ScopeFacts:
             names, slot = lined
             told = [one for name in names for one in self._told.get((name, slot), ())]
             told = self._living(sorted(told, key=lambda one: (one.num, one.place)) if len(names) > 1 else told)
-            made = self._made.lines[lined] = line_of(told, one=self.slots.one(slot))
+            nums = tuple([one.num for one in told])
+            kept = self._made.kept.lines.get(lined)
+            if kept is None or kept[0] != nums:
+                kept = self._made.kept.lines[lined] = nums, line_of(told, one=self.slots.one(slot))
+            made = self._made.lines[lined] = kept[1]
         return made
 
     def _all_past(self) -> dict[int, int]:
@@ -258,6 +262,8 @@ class _Kept:
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
         self.replaced: dict[str, list[int]] = {}  # by id, the memories that took its place
+        # The line that was made last of each, with its memories: most writes leave most of them as they are.
+        self.lines: dict[Lined, tuple[tuple[int, ...], Line]] = {}
 
 
 class FactTables:

@@ -85,6 +85,23 @@ def test_a_line_is_made_anew_when_facts_change(store: MemoryStore, made: list[in
     assert ids(store) == ["m2"]
 
 
+def test_a_write_leaves_the_lines_of_other_slots(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    store.remember_many([number(1, 1), number(2, 2), number(3, 3, "4C", slot="desk")])
+    assert ids(store) == ["m2", "m3"]
+    of: list[int] = []
+    line_of = fact_tables.line_of
+
+    def counted(told: Sequence[Told], *, one: bool) -> fact_tables.Line:
+        of.append(len(told))
+        return line_of(told, one=one)
+
+    monkeypatch.setattr(fact_tables, "line_of", counted)
+    store.remember("Bought apples at the market")
+    store.remember(number(4, 4, "2A", slot="desk"))
+    assert len(facts_of(store).past(NOW)) == 2
+    assert of == [2]  # of the desk alone
+
+
 def test_what_is_past_follows_the_time(store: MemoryStore) -> None:
     store.remember_many([number(1, 1), number(2, 50), number(3, 100)])
     facts = facts_of(store)
