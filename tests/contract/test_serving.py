@@ -206,6 +206,8 @@ async def test_a_strict_recall_without_time_gives_what_it_has(client: httpx.Asyn
     said = problem(await client.post("/recall", json=asked), 504, "TIMEOUT")
     assert said["options"] == ["retry_with_reduced_scope", "skip_experience_path", "return_minimal"]
     assert said["details"]["retry_suggestions"] and said["stats"]["partial_results"] == len(said["result"]["hits"])
+    # Where a route has no form for a result, the error has none.
+    assert "result" not in problem(await client.post("/look/recall", json=asked), 504, "TIMEOUT")
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
