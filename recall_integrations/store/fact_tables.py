@@ -193,7 +193,11 @@ class ScopeFacts:
             names, slot = lined
             told = [one for name in names for one in self._told.get((name, slot), ())]
             told = self._living(sorted(told, key=lambda one: (one.num, one.place)) if len(names) > 1 else told)
-            made = self._made.lines[lined] = line_of(told, one=self.slots.one(slot))
+            nums, lasting = tuple([one.num for one in told]), self._made.kept.lines
+            known = lasting.get(lined)
+            if known is None or known[0] != nums:
+                known = lasting[lined] = nums, line_of(told, one=self.slots.one(slot))
+            made = self._made.lines[lined] = known[1]
         return made
 
     def _all_past(self) -> dict[int, int]:
@@ -258,6 +262,7 @@ class _Kept:
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
         self.replaced: dict[str, list[int]] = {}  # by id, the memories that took its place
+        self.lines: dict[Lined, tuple[tuple[int, ...], Line]] = {}  # and the memories of each: most outlast a write
 
 
 class FactTables:

@@ -168,3 +168,17 @@ def test_an_alias_that_is_declared_later_makes_one_line_of_two(store: MemoryStor
     assert not facts.has(keys[0]) and facts.has(keys[1]) and facts.past(NOW) == []
     assert facts.state_of(1, to_micros(NOW)) is None and facts.slots_of("priya") == []
     assert [stretch.value for stretch in facts.timeline(keys[1])] == ["Globex"]
+
+
+def test_a_write_makes_only_the_time_lines_anew_that_it_changes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    line_of = fact_tables.line_of
+    monkeypatch.setattr(fact_tables, "line_of", lambda told, one: found.append(len(told)) or line_of(told, one=one))
+    store.remember_many([number(i, i, slot=slot) for i, slot in enumerate(("phone_number", "hobby", "hobby"))])
+    assert facts_of(store).past(NOW) == [] and sorted(found) == [1, 2]
+    store.remember("The kettle is on")
+    assert facts_of(store).past(NOW) == [] and len(found) == 2
+    store.remember(number(3, 3))
+    assert facts_of(store).past(NOW) == [1] and found[2:] == [2]
