@@ -120,14 +120,14 @@ class _WithRun(LangChainRetriever):
     """
 
     def invoke(self: Any, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        untaken = self._untaken(given)
+        untaken = self._untaken(given, OF_LANGCHAIN[:1])
         asked = cast(Any, super(_WithRun, self._with({name: given.pop(name) for name in untaken})))
         with _begun(self, OF_LANGCHAIN[0]):
             found: list[Document] = asked.invoke(input, config, **_with_run(config, given))
         return found
 
     async def ainvoke(self: Any, input: str, config: RunnableConfig | None = None, **given: Any) -> list[Document]:
-        untaken = self._untaken(given)
+        untaken = self._untaken(given, OF_LANGCHAIN)
         asked = cast(Any, super(_WithRun, self._with({name: given.pop(name) for name in untaken})))
         with _begun(self, OF_LANGCHAIN[1]):
             found: list[Document] = await asked.ainvoke(input, config, **_with_run(config, given))
@@ -570,9 +570,9 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         format_of(own.document_format)
         return own, {name: value for name, value in given.items() if name in BESIDE}
 
-    def _untaken(self, given: Mapping[str, Any]) -> list[str]:
-        """Return the names that a subclass's override does not take: LangChain would leave these arguments out."""
-        takes = [signature(getattr(self, name)).parameters for name in OF_LANGCHAIN] if given else []
+    def _untaken(self, given: Mapping[str, Any], asked: Sequence[str]) -> list[str]:
+        """Return the names that overrides of the methods asked do not take: LangChain would leave these out."""
+        takes = [signature(getattr(self, name)).parameters for name in asked] if given else []
         narrow = [some for some in takes if all(each.kind is not Parameter.VAR_KEYWORD for each in some.values())]
         return [name for name in given if name != "run_id" and any(name not in some for some in narrow)]
 
@@ -638,7 +638,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
     ) -> list[Document]:
         own, beside = self._called(given)
         if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
-            return documents_of_nodes(own.retrieve(query))
+            return documents_of_nodes(own.retrieve(query, **beside))
         result = own.recall(query, **{"watch": run_of(run_manager), **beside})
         return own._documents(result, run_manager, run_manager)
 
@@ -651,7 +651,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             with _begun(self, OF_LANGCHAIN[0]):
                 return await asyncio.to_thread(self._get_relevant_documents, query, run_manager=sync, **given)
         if self._heard(OF_LLAMAINDEX, instead=OF_LANGCHAIN):
-            return documents_of_nodes(await own.aretrieve(query))
+            return documents_of_nodes(await own.aretrieve(query, **beside))
         result = await own.arecall(query, **{"watch": run_of(sync), **beside})
         return own._documents(result, run_manager, sync)
 

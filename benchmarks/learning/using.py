@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import itertools
 import random
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta, timezone
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -69,15 +67,14 @@ def quality(asked: Sequence[Asked], orders: Sequence[Order]) -> Numbers:
 
 
 class Ledger:
-    """What the job needs of a store: judged recalls by scope, a clock and a place for versions.
+    """What the job needs of a store: judged recalls by scope, and a clock.
 
     Args:
-        path: of the versions.
         config: settings.
     """
 
-    def __init__(self, path: Path, config: RecallConfig) -> None:
-        self.path, self.config, self.entity_key = path, config, b"simulated" * 4
+    def __init__(self, config: RecallConfig) -> None:
+        self.config, self.entity_key = config, b"simulated" * 4
         self.now = BEGIN
         self.rows: dict[Scope, list[Judged]] = {}
 
@@ -154,10 +151,10 @@ class Use:
     def days(self, count: int) -> Days:
         """Let so many days pass."""
         config = RecallConfig(mode="learned", learned=self.learned)
-        with tempfile.TemporaryDirectory(prefix="recall-use-") as directory:
-            ledger = Ledger(Path(directory), config)
+        with MemoryStore.open() as kept:
+            ledger = Ledger(config)
             ticks = itertools.count()
-            shelf = Shelf(ledger.path, ledger.entity_key, timer=lambda: float(2 * next(ticks)))
+            shelf = Shelf(kept.learned, ledger.entity_key, timer=lambda: float(2 * next(ticks)))
             learner = Learner(cast(MemoryStore, ledger), config, shelf=shelf)
             draw, numbers = random.Random(self.seed), itertools.count()
             got: dict[Scope, list[Numbers]] = {person.scope: [] for person in self.people}

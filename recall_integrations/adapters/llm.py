@@ -24,6 +24,7 @@ from recall_integrations.types.numbers import is_number
 
 # Keys of an answer that is a mapping; the last two are of LangChain's structured output with `include_raw`.
 HOLDING = ("content", "text", "output", "answer", "parsed", "raw")
+RAW = {"role", "content", "message", "finish_reason"}  # keys of a record in an API's reply, which is no answer
 METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is neither framework's, nor a function
 
 
@@ -204,7 +205,7 @@ def _plain(held: object) -> str | None:
     """Write plain data that holds a list of texts or of records as JSON; `None` where it holds none, or messages."""
     lists = [one for one in held.values() if isinstance(one, list | tuple)] if isinstance(held, Mapping) else []
     items = [one for each in lists for one in each]
-    told = any(isinstance(one, str) or (isinstance(one, Mapping) and not {"role", "content"} & {*one}) for one in items)
+    told = any(isinstance(one, str) or (isinstance(one, Mapping) and not RAW & {*one}) for one in items)
     return json.dumps(held, ensure_ascii=False, default=str) if told or (lists and not items) else None
 
 

@@ -143,6 +143,7 @@ def _assembled(found: list[tuple[object, object]], n: int, name: str) -> list[fl
 
 BATCH = 8
 CHARS_MAX = 32_768  # of a text, so that one of megabytes is not tokenized whole
+TOKEN_CHARS = 4  # about
 UNKNOWN = "unknown"
 _SCALES = {"Identity": LOGIT, "Sigmoid": PROBABILITY}
 
@@ -188,8 +189,8 @@ class CrossEncoderReranker:
         if not self._running.acquire(timeout=-1 if left > threading.TIMEOUT_MAX else left):
             return Judged(scores=tuple(scores), unscored=frozenset(waiting))
         try:
-            cut = [text[:CHARS_MAX] for text in texts]
-            sizes, done, begin = [len(query) + len(text) for text in cut], 0, deadline.remaining()
+            cut, read = [text[:CHARS_MAX] for text in texts], _chars_read(model)
+            sizes, done, begin = [min(len(query) + len(text), read) for text in cut], 0, deadline.remaining()
             for batch in batches(sizes, BATCH):
                 cost = len(batch) * max(sizes[i] for i in batch)  # with the padding
                 left = deadline.remaining()
@@ -224,6 +225,12 @@ class CrossEncoderReranker:
                 self.scale = _SCALES.get(type(activation).__name__, UNKNOWN)
                 self._model = model
             return self._model
+
+
+def _chars_read(model: Any) -> int:
+    """Return about how many characters of a pair the model reads: what is longer takes no longer."""
+    tokens = getattr(model, "max_seq_length", None) or getattr(model, "max_length", None)
+    return min(CHARS_MAX, TOKEN_CHARS * tokens) if isinstance(tokens, int) else CHARS_MAX
 
 
 def batches(sizes: Sequence[int], size: int) -> list[list[int]]:

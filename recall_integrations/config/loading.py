@@ -11,6 +11,7 @@ import operator
 import os
 from collections.abc import Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -161,15 +162,22 @@ def system_zone() -> str:
     """Return the IANA name of the system's time zone; UTC where it has none."""
     import tzlocal
 
-    try:
-        name = tzlocal.get_localzone_name()
-        ZoneInfo(name)
-    except (LookupError, ValueError, TypeError, OSError):  # `TZ` may hold anything
-        name = "UTC"
     given = os.environ.get("TZ", "").removeprefix(":")
-    if given and not given.endswith(name):  # it may be the path of a zone's file
+    try:
+        name = given if _is_zone(given) else tzlocal.get_localzone_name()  # which does not know GMT, EST5EDT
+    except (LookupError, ValueError, TypeError, OSError):  # `TZ` may hold anything
+        name = ""
+    name = name if _is_zone(name) else "UTC"
+    if given and not given.endswith(name) and not Path(given).is_file():  # it may be the path of a zone's file
         _warn_no_zone(given, name)
     return "UTC" if name == "Etc/UTC" else name
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        return bool(ZoneInfo(name))
+    except (LookupError, ValueError, TypeError, OSError):
+        return False
 
 
 @functools.cache  # a command asks several times

@@ -181,7 +181,8 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         raise
 
 
-_NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
+_PATH = r"[^\W\d]\w*(?:\.[^\W\d]\w*)*"  # what `resolve_name` takes
+_NAMED = re.compile(f"{_PATH}:{_PATH}")
 
 
 def given(text: str | None, option: str = "") -> Any:

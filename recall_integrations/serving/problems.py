@@ -76,7 +76,7 @@ def problem_of(error: RecallError) -> dict[str, Any]:
         "details": dict(error.details),
         "stats": dict(error.stats),
         **(error.more if isinstance(error, Refused) else {}),
-        **({} if error.result is None else {"result": error.result}),
+        **({"result": error.result} if isinstance(error.result, Mapping) else {}),  # as a route that shows it wrote it
     }
 
 

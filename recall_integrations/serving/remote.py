@@ -133,6 +133,8 @@ class RemoteOptimizer(QueryOptimizer):
         """The defaults, with the server's time zone once it has answered; its other settings do not travel."""
         return self._settings
 
+    has_llm = False  # here; the server's own is asked by the server
+
     # -- recalls ---------------------------------------------------------------------------------------------------
 
     def recall(self, query: str, *, watch: object = None, **given: Any) -> RecallResult:

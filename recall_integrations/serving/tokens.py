@@ -239,8 +239,9 @@ class Tokens:
         held = _File(format=FORMAT, tokens=tuple(tokens)).model_dump_json(indent=1)
         beside = self.path.with_name(f".{self.path.name}.new")
         try:
+            beside.unlink(missing_ok=True)  # of a process that was killed, or put there by somebody
             try:
-                with open(beside, "w", encoding="utf-8", opener=opener) as file:
+                with open(beside, "x", encoding="utf-8", opener=opener) as file:
                     file.write(held)
                     file.flush()
                     os.fsync(file.fileno())

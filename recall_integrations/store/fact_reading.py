@@ -123,6 +123,7 @@ class FactReader:
             attempts=TRIES,
         )
         self._size = BATCH
+        self._read_to: dict[int, int] = {}  # by scope, the number up to which nothing is unread
         self._left: dict[int, set[int]] = {}  # by scope, the memories without an answer when asked alone
         self._patterns = config.privacy.compiled
         self._warned = ""
@@ -196,13 +197,15 @@ class FactReader:
         query = (
             select(m.num, m.text, m.actor, m.role, m.event_at, m.created_at, m.thread)
             .select_from(_UNREAD)
-            .where(m.scope_id == scope_id, _IS_UNREAD)
+            .where(m.scope_id == scope_id, m.num > self._read_to.get(scope_id, 0), _IS_UNREAD)
             .where((m.expires_at.is_(None)) | (m.expires_at > now))
             .order_by(m.num)
             .limit(self._size + len(left))
         )
         with self._parts.engine.connect() as connection:
             found = connection.execute(query).all()
+        if found:
+            self._read_to[scope_id] = found[0].num - 1
         return [row for row in found if row.num not in left][: self._size]
 
     def _people(self, scope_id: int, threads: Iterable[str]) -> dict[str | None, frozenset[str]]:

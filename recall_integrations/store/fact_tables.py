@@ -193,11 +193,11 @@ class ScopeFacts:
             names, slot = lined
             told = [one for name in names for one in self._told.get((name, slot), ())]
             told = self._living(sorted(told, key=lambda one: (one.num, one.place)) if len(names) > 1 else told)
-            nums = tuple([one.num for one in told])
-            kept = self._made.kept.lines.get(lined)
-            if kept is None or kept[0] != nums:
-                kept = self._made.kept.lines[lined] = nums, line_of(told, one=self.slots.one(slot))
-            made = self._made.lines[lined] = kept[1]
+            nums, lasting = tuple([one.num for one in told]), self._made.kept.lines
+            known = lasting.get(lined)
+            if known is None or known[0] != nums:
+                known = lasting[lined] = nums, line_of(told, one=self.slots.one(slot))
+            made = self._made.lines[lined] = known[1]
         return made
 
     def _all_past(self) -> dict[int, int]:
@@ -262,8 +262,7 @@ class _Kept:
         self.told: dict[Key, list[Told]] = {}
         self.keys: dict[int, tuple[Key, ...]] = {}
         self.replaced: dict[str, list[int]] = {}  # by id, the memories that took its place
-        # The line that was made last of each, with its memories: most writes leave most of them as they are.
-        self.lines: dict[Lined, tuple[tuple[int, ...], Line]] = {}
+        self.lines: dict[Lined, tuple[tuple[int, ...], Line]] = {}  # and the memories of each: most outlast a write
 
 
 class FactTables:

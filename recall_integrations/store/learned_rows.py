@@ -72,7 +72,8 @@ class LearnedRows:
                 f"The role {self._held.tenant!r} is a tenant's: what is learned is kept by the owner of the tables. "
                 "Run `recall learn` as that user."
             )
-        with self._connected() as connection:
+        # In a turn: SQLite ends the transaction of a writer that has read what another one changes.
+        with self._held.turn, self._connected() as connection:
             put_meta(connection, f"{LEARNED}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
@@ -82,7 +83,7 @@ class LearnedRows:
         return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
 
     def remove(self, name: str) -> None:
-        with self._connected() as connection:
+        with self._held.turn, self._connected() as connection:
             connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
 
     def shown(self, name: str, of: str) -> str:

@@ -168,6 +168,18 @@ async def test_a_conversation_is_remembered(tokens: Tokens) -> None:
             assert "--llm" in said["message"]
 
 
+async def test_a_conversation_that_nobody_waits_for_may_wait_behind_others() -> None:
+    asked = {"turns": [{"role": "user", "content": "I live in Berlin"}], "scope": "u1", "wait": False}
+    with MemoryStore.open() as store:
+        answer = '{"text": "I live in Berlin", "turns": [1]}'
+        optimizer = QueryOptimizer(store, llm=lambda _prompt: time.sleep(0.05) or answer)
+        async with asking(Served(store=store, optimizer=optimizer, limits=Limits(time_ms_max=40))) as client:
+            for thread in ("a", "b"):
+                assert (await client.post("/remember/conversation", json=asked | {"thread": thread})).is_success
+            optimizer.flush()
+        assert any(memory.refs for memory in store.list(scope=U1))
+
+
 @pytest.mark.parametrize(
     ("asked", "code"),
     [
@@ -194,6 +206,8 @@ async def test_a_strict_recall_without_time_gives_what_it_has(client: httpx.Asyn
     said = problem(await client.post("/recall", json=asked), 504, "TIMEOUT")
     assert said["options"] == ["retry_with_reduced_scope", "skip_experience_path", "return_minimal"]
     assert said["details"]["retry_suggestions"] and said["stats"]["partial_results"] == len(said["result"]["hits"])
+    # Where a route has no form for a result, the error has none.
+    assert "result" not in problem(await client.post("/look/recall", json=asked), 504, "TIMEOUT")
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------

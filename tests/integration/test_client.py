@@ -400,6 +400,16 @@ def test_what_lives_on_the_server_says_so(client: RecallClient) -> None:
     assert client.optimizer.stages == () and client.optimizer.health() == ()
 
 
+async def test_agents_may_recall_through_it(address: str) -> None:
+    mcp = pytest.importorskip("mcp")
+    from recall_integrations.frameworks.mcp import memory_server
+
+    with RecallClient(address, scope=U1) as client:
+        async with mcp.Client(memory_server(client.optimizer, scope=U1)) as agent:
+            found = await agent.call_tool("recall", {"query": QUERIES[0]})
+    assert not found.is_error and "certificate" in found.content[0].text
+
+
 def test_copies_ask_the_same_server(client: RecallClient) -> None:
     own = client.recall(QUERIES[0]).hits
     for other in (copy.deepcopy(client), pickle.loads(pickle.dumps(client)), client.with_config(tags=["a"]).bound):

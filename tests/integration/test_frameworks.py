@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from contextvars import copy_context
 from dataclasses import replace
 from datetime import datetime, timedelta, timezone
@@ -515,6 +516,30 @@ async def test_what_a_subclass_overrides_is_heard_by_both_frameworks_and_awaited
     assert made.k == 5 and len(made.retrieve("tea")) == 2
     assert len(made.as_retriever(k=1).retrieve("tea")) == 1
     made.close()
+
+
+class DocumentedWithOwn(OptimizedRecallRetriever):
+    def _get_relevant_documents(self, query, *, run_manager, mark=""):
+        found = super()._get_relevant_documents(query, run_manager=run_manager)
+        return [Document(f"{mark}{one.page_content}", metadata=one.metadata) for one in found]
+
+    async def _aget_relevant_documents(self, query, *, run_manager):
+        return await super()._aget_relevant_documents(query, run_manager=run_manager)
+
+
+async def test_an_override_gets_an_argument_of_its_own_whatever_the_other_takes():
+    with closing(DocumentedWithOwn.from_texts(["Tea is at five", "The deploy failed"])) as made:
+        assert [one.page_content for one in made.invoke("tea", k=1, mark="mine: ")] == ["mine: Tea is at five"]
+        assert [one.page_content for one in await made.ainvoke("tea", k=1)] == ["Tea is at five"]
+
+
+async def test_a_vector_that_an_override_cannot_take_is_refused():
+    with closing(Noded.from_texts(["Tea is at five"])) as made:
+        vector = made.optimizer.store.embedding.embed_query("tea")
+        with pytest.raises(InvalidArgument, match="Unknown argument query_vector"):
+            made.invoke("tea", query_vector=vector)
+        with pytest.raises(InvalidArgument, match="Unknown argument query_vector"):
+            await made.ainvoke("tea", query_vector=vector)
 
 
 def test_highlights_can_be_asked_for_in_a_call(retriever):

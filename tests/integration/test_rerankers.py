@@ -197,6 +197,22 @@ def test_a_deadline_between_batches(reranker: CrossEncoderReranker, monkeypatch:
     assert [i for i, s in enumerate(judged.scores) if s is None] == sorted(judged.unscored)
 
 
+def test_what_the_model_does_not_read_takes_no_time(
+    reranker: CrossEncoderReranker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Texts of any length come after short ones, as a batch of them takes no longer than the model's length."""
+    now = [0.0]
+
+    def slow(pairs: Any, **_options: Any) -> Any:
+        now[0] += max(min(TOKENS, len(query.split()) + len(text.split())) for query, text in pairs)
+        return [0.5] * len(pairs)
+
+    monkeypatch.setattr(reranker._model, "predict", slow, raising=False)
+    texts = ["sam likes coffee"] * 8 + ["sam likes coffee " * 1_000] * 8
+    deadline = Deadline.after(2_000 * TOKENS, clock=lambda: now[0])
+    assert not reranker.scores_until(QUERY, texts, deadline).unscored
+
+
 def test_waiting_for_another_recall_ends_with_the_deadline(reranker: CrossEncoderReranker) -> None:
     with reranker._running:
         judged = reranker.scores_until(QUERY, TEXTS, Deadline.after(20))

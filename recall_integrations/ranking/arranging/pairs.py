@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import MANY
 from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.patterns import regex
 from recall_integrations.query.asking import asks_state
 from recall_integrations.query.occurrences import behind_before, tense_of
 from recall_integrations.ranking.arranging.moves import MOVERS, sums
@@ -34,6 +35,7 @@ Vectors = NDArray[np.float32]
 WORDS_MAX = 24  # content words of a text that are compared: what it is about it says first
 DIMENSIONS = 256  # of the bundled vectors
 LISTED = 4  # candidates that hold what two of them share, from which these stand in a list
+_YEAR = regex(r"(?:19|20)[0-9]{2}")
 BEGIN = 2  # words with which a text begins, of which one mostly says what it is about
 # Inputs from the words in which two texts differ, and from the query's words among them.
 OF_WORDS = (
@@ -107,6 +109,10 @@ class Words:
             return False
         shared = self.whole[upper] & self.whole[lower]
         return bool(shared) and sum(shared <= own for own in self.whole) >= LISTED
+
+    def of_years(self, upper: int, lower: int) -> bool:
+        """Say whether two texts differ in years alone: "Notes of the meeting of 2021" and "… of 2023"."""
+        return all(map(_YEAR.fullmatch, map(self._lexicon.stem_text, self.whole[upper] ^ self.whole[lower])))
 
     def behind_before(self, upper: int, lower: int) -> int:
         """Count what the query says came after ("before *Helix*"): 1 if the upper one alone says some of it, −1 if the
@@ -368,6 +374,7 @@ def _may_move(
     The lower one stays where it is older and no past is asked for, where both say the same words, where both hold fewer
     than `least` of the query's words, and where the upper one answers nothing. It stays where the upper one alone holds
     a name, a number or a sign that is asked for, or any word that is asked for while both stand in a list. It stays
+    where they differ in years alone, which tell of two times and not of a change. It stays
     where the two share neither a word of the query nor one that no other of the best candidates says ("Broadband is
     Telmo" and "Quit Telmo, with Fibra since May" share one).
     And it stays where something lifts the upper one more that the query or the caller asks for: an identifier, whose it
@@ -390,7 +397,8 @@ def _may_move(
         a, b = pairs.places[i]
         both = len(words.held[a] & words.held[b])
         one = both >= least and (teaching or both > 0 or words.linked(a, b) > 0)
-        may[i] = one and not words.named(a, b) and (teaching or not words.listed(a, b))
+        apart = words.named(a, b) or words.of_years(a, b)
+        may[i] = one and not apart and (teaching or not words.listed(a, b))
     return np.asarray(may, dtype=np.bool_)
 
 

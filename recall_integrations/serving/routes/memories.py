@@ -363,7 +363,9 @@ def _conversing(routes: APIRouter, served: Served) -> None:
                 raise InvalidMemory(f"turns[{place}] is too long: this server takes {limits.text_max:,} characters.")
         thread = served.store.new_id() if asked.thread is None else asked.thread
         options = {"scope": where, "thread": thread, "privacy": caller.mode(asked.privacy), "again": asked.again}
-        options["time_budget_ms"] = Budget(asked.time_budget_ms, limits.time_ms_max, limits).ms
+        budget = Budget(asked.time_budget_ms, limits.time_ms_max, limits)
+        if asked.wait or asked.time_budget_ms is not None:  # what nobody waits for may wait behind others
+            options["time_budget_ms"] = budget.ms
 
         def begin() -> Future[Conversation]:
             return served.optimizer.remember_in_background(asked.turns, **options)

@@ -147,6 +147,8 @@ class Memories(BaseModel):
         ({"raw": AIMessage(""), "parsed": Memories(memories=[]), "parsing_error": None}, '{"memories": []}'),
         ({"raw": AIMessage("tea"), "parsed": None, "parsing_error": ValueError("x")}, "tea"),
         ({"messages": [{"role": "user", "content": "tea"}]}, None),
+        ({"object": "chat.completion", "choices": [{"index": 0, "message": {"content": "tea"}}]}, None),
+        ({"object": "text_completion", "choices": [{"text": "tea", "finish_reason": "stop"}]}, None),
     ],
 )
 def test_structured_output_is_written_as_json(answer: object, text: str | None) -> None:

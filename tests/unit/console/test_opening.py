@@ -10,8 +10,8 @@ from click.testing import CliRunner
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.opening import Opening, check_store, is_store
-from recall_integrations.errors import NotFound, StoreClosed, StorePathError
+from recall_integrations.console.opening import Opening, check_store, given, is_store
+from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed, StorePathError
 
 ANN = Scope("ann", "", "work")
 
@@ -64,3 +64,9 @@ def test_where_there_is_no_store_none_is_made(tmp_path: Path) -> None:
     with pytest.raises(StorePathError), Opening(place=tmp_path / "none", config=RecallConfig()).optimizer():
         pass
     assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.parametrize("text", ["my_app..models:llm", "my_app.:llm", "json:", "json:loads.", "json:1", "json:nope"])
+def test_what_cannot_be_imported_is_said(text: str) -> None:
+    with pytest.raises(InvalidArgument, match=text):
+        given(text, "--llm")

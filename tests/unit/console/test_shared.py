@@ -106,7 +106,16 @@ def test_long_commands_can_be_quiet() -> None:
         assert any("--quiet" in option.opts for option in main.commands[name].params), name
 
 
-@each_row(("given", "warned"), [("nowhere", 1), ("CET-1CEST", 1), ("Asia/Tokyo", 0), (":Asia/Tokyo", 0), ("", 0)])
+A_FILE = f":{__file__}"  # of a zone, as far as anybody knows who does not read it: mostly :/etc/localtime
+
+
+@each_row(
+    ("given", "warned"),
+    [
+        *[("nowhere", 1), ("CET-1CEST", 1)],
+        *((given, 0) for given in ("Asia/Tokyo", ":Asia/Tokyo", "", "GMT", "EST5EDT", A_FILE)),
+    ],
+)
 def test_a_system_zone_without_a_name_is_said_once(given: str, warned: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TZ", given)

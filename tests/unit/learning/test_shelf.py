@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 
 import pytest
 
 from recall_integrations import MemoryStore
+from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import InvalidArgument, StoreLocked
 from recall_integrations.learning.serving import served, share_of, to_replay
 from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, STATE, Event, Shelf
@@ -184,3 +186,15 @@ def test_who_learns_may_change_what_serves(shelf) -> None:
         name = put(shelf, serving="v1")
         assert shelf.state(name, fresh=True).serving == "v1"
     put(shelf, BOB, serving="v1")
+
+
+def test_what_is_learned_meanwhile_ends_no_write(kept) -> None:
+    """SQLite ends a transaction that has read and then writes, where another one wrote in between."""
+    writing = threading.Thread(target=kept.put, args=("scope", "one.json", "{}"))
+    with kept._held.turn, kept._held.engine.begin() as connection:
+        get_meta(connection, "embedding")
+        writing.start()
+        writing.join(0.3)
+        put_meta(connection, "of this test", "1")
+    writing.join()
+    assert kept.read("scope", "one.json") == "{}"

@@ -166,6 +166,18 @@ def test_a_file_that_others_may_read_from_now_on_is_refused_from_now_on(tokens: 
         tokens.find(made)
 
 
+@pytest.mark.skipif(os.name != "posix", reason="modes and links of POSIX")
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_lies_where_the_file_is_written_becomes_no_file_of_tokens(tokens: Tokens, linked: bool) -> None:
+    beside, elsewhere = tokens.path.with_name(f".{tokens.path.name}.new"), tokens.path.with_name("elsewhere")
+    (elsewhere if linked else beside).touch(0o644)
+    if linked:
+        beside.symlink_to(elsewhere)
+    token = tokens.add(scopes=["u1"])[0]
+    assert tokens.find(token) and not tokens.path.is_symlink()
+    assert not linked or elsewhere.read_text() == ""
+
+
 def test_what_cannot_be_written_leaves_nothing_behind(tokens: Tokens, monkeypatch: pytest.MonkeyPatch) -> None:
     tokens.add(scopes=["u1"])
 

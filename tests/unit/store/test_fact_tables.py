@@ -85,23 +85,6 @@ def test_a_line_is_made_anew_when_facts_change(store: MemoryStore, made: list[in
     assert ids(store) == ["m2"]
 
 
-def test_a_write_leaves_the_lines_of_other_slots(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    store.remember_many([number(1, 1), number(2, 2), number(3, 3, "4C", slot="desk")])
-    assert ids(store) == ["m2", "m3"]
-    of: list[int] = []
-    line_of = fact_tables.line_of
-
-    def counted(told: Sequence[Told], *, one: bool) -> fact_tables.Line:
-        of.append(len(told))
-        return line_of(told, one=one)
-
-    monkeypatch.setattr(fact_tables, "line_of", counted)
-    store.remember("Bought apples at the market")
-    store.remember(number(4, 4, "2A", slot="desk"))
-    assert len(facts_of(store).past(NOW)) == 2
-    assert of == [2]  # of the desk alone
-
-
 def test_what_is_past_follows_the_time(store: MemoryStore) -> None:
     store.remember_many([number(1, 1), number(2, 50), number(3, 100)])
     facts = facts_of(store)
@@ -185,3 +168,17 @@ def test_an_alias_that_is_declared_later_makes_one_line_of_two(store: MemoryStor
     assert not facts.has(keys[0]) and facts.has(keys[1]) and facts.past(NOW) == []
     assert facts.state_of(1, to_micros(NOW)) is None and facts.slots_of("priya") == []
     assert [stretch.value for stretch in facts.timeline(keys[1])] == ["Globex"]
+
+
+def test_a_write_makes_only_the_time_lines_anew_that_it_changes(
+    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found: list[int] = []
+    line_of = fact_tables.line_of
+    monkeypatch.setattr(fact_tables, "line_of", lambda told, one: found.append(len(told)) or line_of(told, one=one))
+    store.remember_many([number(i, i, slot=slot) for i, slot in enumerate(("phone_number", "hobby", "hobby"))])
+    assert facts_of(store).past(NOW) == [] and sorted(found) == [1, 2]
+    store.remember("The kettle is on")
+    assert facts_of(store).past(NOW) == [] and len(found) == 2
+    store.remember(number(3, 3))
+    assert facts_of(store).past(NOW) == [1] and found[2:] == [2]

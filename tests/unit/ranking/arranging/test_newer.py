@@ -235,6 +235,27 @@ def test_a_number_takes_no_place_of_one_with_another_sign(use: Use, notes: Memor
     assert ids(hits(notes, "where was it 18 °C?"))[0] == "bern"
 
 
+def test_notes_of_another_year_tell_no_change(use: Use, notes: MemoryStore) -> None:
+    use(bias=9.0)
+    notes.remember_many([Memory(f"Notes of the planning meeting of {year}", id=str(year)) for year in (2024, 2023)])
+    (first, second) = hits(notes, "planning meetings of 2024")
+    assert (first.memory.id, second.superseded_by) == ("2024", None)
+
+
+def test_where_both_say_the_identifier_a_name_keeps_nothing(use: Use, notes: MemoryStore) -> None:
+    texts = {"open": "Invoice 2026-018 to Dorn: open.", "paid": "Invoice 2026-018: paid."}
+    notes.remember_many([Memory(text, id=key) for key, text in texts.items()])
+    use(bias=9.0)
+    assert ids(hits(notes, "has Dorn paid 2026-018?"))[0] == "paid"
+
+
+def test_what_came_after_is_not_asked_for(notes: MemoryStore) -> None:
+    texts = {"old": "I use Vim as my editor", "new": "My editor is Helix now, switched from the other one"}
+    notes.remember_many([Memory(text, id=key) for key, text in texts.items()])
+    assert ids(hits(notes, "which editor do I use?"))[0] == "new"
+    assert ids(hits(notes, "which editor did I use before Helix?"))[0] == "old"
+
+
 def test_a_longer_number_is_no_other_sign(use: Use, notes: MemoryStore) -> None:
     notes.remember_many([Memory("Gate 8 opens at six", id="early"), Memory("Gate 8 opens at 18", id="late")])
     use(bias=9.0)
