@@ -252,8 +252,9 @@ class SecondHop:
     def _found(self, starts: Rows) -> Links:
         said, holders = self._said_in(starts), self._holders()
         lexicon = text_of(self.view).lexicon
+        terms = [lexicon.stem_of(term) for term in self._terms]  # before they are counted: others add stems
         asked = np.zeros(lexicon.stem_count + 1, dtype=np.bool_)
-        asked[list(map(lexicon.stem_of, self._terms))] = True
+        asked[terms] = True
         asked[-1] = False  # of -1, a stem of no word
         self._said.update(zip(starts.tolist(), said, strict=True))
         stems, keys = np.concatenate([own.stems for own in said]), np.concatenate([own.keys for own in said])

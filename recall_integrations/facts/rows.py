@@ -68,6 +68,8 @@ def stated(one: Mapping[str, Any], slots: Slots, *, openly: bool = False) -> Sai
     """Read a fact that is given field by field, or say what cannot be read; a time that cannot be is none."""
     slot, op = slots.named(one.get("slot"), openly=openly), one.get("op", IS)
     value, subject = _text(one.get("value")), _text(one.get("subject"))
+    if openly and value is not None:  # a model is to quote; who gives facts would not learn that one is not read
+        value = value[:VALUE_CHARS_MAX]
     if slot is None:
         return BAD_SLOT
     if op not in OPS:

@@ -48,8 +48,15 @@ class QueryWords:
         self._stops = stop_words(self.language)
         self.stopped = self._stopped()
         self._plain = self.language is None and not scope.languages  # English, asked of English
+        self._stems: dict[str, str] = {}
         self._weaker: dict[str, tuple[str, ...]] = {}
-        self.stem: Callable[[str], str] = _Stems(self._look).__getitem__  # that a normal form is looked for by
+
+    def stem(self, word: str) -> str:
+        """Return the stem that a normal form is looked for by."""
+        found = self._stems.get(word)
+        if found is None:  # kept by no function of its own: what holds itself lives until a collection, and its view
+            found = self._stems[word] = self._look(word)
+        return found
 
     def _stopped(self) -> frozenset[str]:
         """Return the words of the text that are not looked for."""
@@ -127,14 +134,3 @@ class QueryWords:
         best = own if held or not there else there[0]
         self._weaker[word] = there if best == own else there[1:]
         return best
-
-
-class _Stems(dict[str, str]):
-    """The stem of each word, read once."""
-
-    def __init__(self, read: Callable[[str], str]) -> None:
-        self._read = read
-
-    def __missing__(self, word: str) -> str:
-        found = self[word] = self._read(word)
-        return found

@@ -226,8 +226,10 @@ class Parse(Stage):
         user, assistant = self._asking(scope, view, index)
         text = view.text
         counts: _Counts | None = view.memo.get(_COUNTS)
-        if counts is None or text is None or len(counts) > COUNTS_MAX:  # an index changes while a view stays
-            counts = view.memo[_COUNTS] = _Counts(frequency_of(view, lambda: self._store.indexes.lexical))
+        if counts is None or len(counts) > COUNTS_MAX:
+            counts = _Counts(frequency_of(view, lambda: self._store.indexes.lexical))
+            if text is not None:  # an index changes while a view stays; and what it is asked by holds the view
+                view.memo[_COUNTS] = counts
         return ScopeKnowledge(
             entities=index,
             frequency=counts.__getitem__,

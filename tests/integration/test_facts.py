@@ -304,6 +304,11 @@ def test_a_field_that_cannot_be_read_says_nothing(store: MemoryStore) -> None:
     assert store.facts(history=True) == [] and store.get("m1") is not None
 
 
+def test_a_long_value_of_a_field_is_cut(store: MemoryStore) -> None:
+    store.remember(Memory("A", id="m1", metadata={"fact": {"slot": "address", "value": "x" * 600}}))
+    assert [fact.value for fact in store.facts()] == ["x" * 500]
+
+
 @pytest.mark.parametrize(("op", "values"), [("is", []), ("was", []), ("not", [("Fiat", RETRACTED)])])
 def test_only_what_ends_a_value_may_leave_it_out(store: MemoryStore, op: str, values: list[tuple[str, str]]) -> None:
     store.remember(Memory("A", id="m1", created_at=MAY, metadata={"fact": {"slot": "car", "value": "Fiat"}}))

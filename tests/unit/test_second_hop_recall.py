@@ -9,6 +9,7 @@ import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import ARMS, PlannerConfig
+from recall_integrations.indexes.lexicon import Lexicon
 
 FILM = "Amber Lantern is a film about a lighthouse. It was directed by Henrietta Vale."
 DIRECTOR = "Henrietta Vale grew up in Norvik, where she kept bees."
@@ -40,6 +41,20 @@ def test_the_second_document_is_found_and_its_reason_names_the_bridge(store: Mem
     assert part is not None and part.added > 0
     assert part.note == "leads on from “Amber Lantern is a film about …”: about Henrietta Vale"
     assert part.note in hit.reason
+    assert not result.degraded
+
+
+def test_others_may_add_words_meanwhile(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = Lexicon.stem_of
+
+    def brought(self: Lexicon, term: str) -> int:
+        """Find a word that no memory holds in what another scope wrote a moment ago."""
+        ids = self.ids_of([f"fresh{len(self)}"]) if known(self, term) < 0 else []
+        return int(self.stems[ids[0]]) if len(ids) else known(self, term)
+
+    optimizer = QueryOptimizer(store)
+    monkeypatch.setattr(Lexicon, "stem_of", brought)
+    result = optimizer.recall("Where did the director of Amber Lantern frobnicate his quuxly childhood?", k=2)
     assert not result.degraded
 
 

@@ -111,6 +111,14 @@ def test_which_time_is_asked_for(language: str | None, text: str, past: bool, sp
         ("en", "which editor do I use", set()),
         ("de", "Wo habe ich gewohnt, bevor ich nach Linz gezogen bin?", {"linz", "gezog"}),
         ("es", "¿Dónde vivía antes de Linares?", {"linar"}),
+        ("de", "Was steht vor dem Haus?", set()),  # where, not when
+        ("de", "Wie weit ist es bis Köln?", set()),
+        ("es", "¿Cuánto se tarda hasta Sevilla?", set()),
+        ("fr", "Combien de temps jusqu'à Lyon ?", set()),
+        ("it", "Quanto ci vuole fino a Roma?", set()),
+        ("pt", "Quanto tempo leva até Lisboa?", set()),
+        ("ru", "Что стоит перед домом?", set()),
+        ("ru", "Сколько ехать до вокзала?", set()),
     ],
 )
 def test_what_stands_behind_before_is_not_asked_for(language: str, text: str, behind: set[str]) -> None:
