@@ -13,7 +13,7 @@ BUDGET = {
     "README.md": 1_150,
     "agents.md": 1_010,
     "architecture.md": 1_050,
-    "benchmarks.md": 6_850,
+    "benchmarks.md": 6_960,  # of them 110 for the table under multilingual-e5-small
     "chroma-server.md": 870,
     "client.md": 700,
     "command-line.md": 700,
@@ -43,7 +43,7 @@ BUDGET = {
     "tutorial.md": 800,
 }
 USUAL = 600  # a how-to
-TOTAL = 53_050  # of them 2,900 for the line-by-line table of the sources
+TOTAL = 53_160  # of them 2,900 for the line-by-line table of the sources
 MADE_FROM_CODE = "reference/"
 # A turn → what to write in its place.
 TURNS = {
