@@ -39,6 +39,7 @@ class PlannerConfig:
         entity_confidence_min: confidence above which an entity anchors an `entity_centric` plan.
         entity_weight: weight of the graph arm in an entity-centric plan.
         arm_limit: candidates asked of each arm.
+        lexical_limit: candidates asked of the lexical arm; nothing = `arm_limit`.
         rules: which rules may change the arms of the chosen plan, of `PLAN_RULES`. `conversational` is off by
             default: it did not help (docs/benchmarks.md).
         arms: which arms may be asked, of `ARMS`; the others are left out of every plan.
@@ -49,6 +50,7 @@ class PlannerConfig:
     entity_confidence_min: Share = 0.85
     entity_weight: Weight = 2.0
     arm_limit: Annotated[int, in_range(1, 10_000)] = 40
+    lexical_limit: Annotated[int | None, in_range(1, 10_000)] = None
     rules: Annotated[tuple[str, ...], names_of("planner.rules", PLAN_RULES)] = tuple(
         rule for rule in PLAN_RULES if rule != "conversational"
     )
@@ -231,30 +233,21 @@ class LimitsConfig:
 class CacheConfig:
     """The result cache: answers that are given again while nothing has changed (docs/caching.md).
 
-    Only `mode: cached` reads it; with `mode: rule` none of it can be set. With `mode: cached`, `enabled: false` keeps
-    nothing, as `mode: rule` does, and then no other of these can be set.
+    Only `mode: cached` reads it; with another mode none of it can be set.
 
     Args:
-        enabled: whether answers are kept.
         ttl_seconds: how long, and how much later than the answer's `now` a recall's `now` may be.
         max_entries: how many of each optimizer; the least recently used leaves.
     """
 
-    enabled: Switch = True
     ttl_seconds: Annotated[float, in_range(0.001, 86_400)] = 30.0
     max_entries: Annotated[int, in_range(1, 100_000)] = 1_000
 
-    def __post_init__(self) -> None:
-        if not self.enabled and self.unread:
-            raise ConfigError(
-                f"cache.{self.unread[0]} has no effect without cache.enabled. Leave it out, or set that to true."
-            )
-
     @property
     def unread(self) -> tuple[str, ...]:
-        """Names of the settings besides `enabled` that are not default."""
+        """Names of the settings that are not default."""
         plain = defaults(type(self), self.__dataclass_fields__)
-        return tuple(n for n, default in plain.items() if n != "enabled" and getattr(self, n) != default)
+        return tuple(n for n, default in plain.items() if getattr(self, n) != default)
 
 
 @section("breakers")

@@ -33,7 +33,7 @@ OTHERS: Mapping[str, str] = {
 _OTHERS = frozenset(OTHERS) - {FILE}
 # What others call our settings, for "Did you mean".
 OTHER_NAMES: Mapping[str, str] = {
-    "topK_lexical": "planner.arm_limit",
+    "topK_lexical": "planner.lexical_limit",
     "topK_dense": "planner.arm_limit",
     "fused_top_k": "rerank.top_n",
     "rerank_top_k": "rerank.top_n",

@@ -22,7 +22,7 @@ OWN, PIPELINE, TYPOS = "recall", "read_pipeline", "typo_correction"
 # Of `read_pipeline.optimizer`: section → our section, and the settings, which have the same names.
 _PIPELINE = {
     "rule": ("planner", "precise_threshold exploratory_threshold entity_confidence_min"),
-    "cache": ("cache", "enabled ttl_seconds max_entries"),
+    "cache": ("cache", "ttl_seconds max_entries"),
     "learned": (
         "learned",
         "min_queries_per_signature update_cadence rollback_on_ndcg_regression traffic_fraction_for_new_weights",
@@ -31,7 +31,8 @@ _PIPELINE = {
 SECTIONS: Mapping[str, Mapping[str, str]] = {
     section: {name: f"{ours}.{name}" for name in names.split()} for section, (ours, names) in _PIPELINE.items()
 }
-ENABLED = "enabled"  # of `learned`: says what the mode says
+ENABLED = "enabled"  # of `cache` and `learned`: says what the mode says
+MODES = {"cache": "cached", "learned": "learned"}  # what it speaks of
 OF_TYPOS: Mapping[str, str] = {"enabled": "query.spelling", "similarity_threshold": "query.spelling_threshold"}
 # Names that other systems' files have where a constant is here: they are read, and said to be fixed at this value.
 CONSTANT: Mapping[str, str] = {
@@ -97,10 +98,10 @@ class Shaped:
                 if key == "mode":
                     self._put("mode", held, inside)
                     continue
-                known = (*SECTIONS[key], ENABLED) if key == "learned" else tuple(SECTIONS[key])
+                known = (*SECTIONS[key], ENABLED) if key in MODES else tuple(SECTIONS[key])
                 for place, name, given in self._known(held, inside, known):
-                    if key == "learned" and name == ENABLED:
-                        self._enabled(given, mode, place)
+                    if key in MODES and name == ENABLED:
+                        self._enabled(given, mode, place, MODES[key])
                     else:
                         self._put(SECTIONS[key][name], given, place)
 
@@ -140,19 +141,15 @@ class Shaped:
         into[name] = value
         self._from[(section, name) if section else (name,)] = where
 
-    def _enabled(self, value: object, mode: object, where: Where) -> None:
-        """Check `learned.enabled`, which must agree with the mode."""
+    def _enabled(self, value: object, mode: object, where: Where, of: str) -> None:
+        """Check `enabled` of a section, which must agree with the mode; a cache may be set up that no mode reads."""
         path = ".".join(map(str, where))
         if not isinstance(value, bool):
             self.mistakes.append((where, f"{path} must be true or false, not {value!r}."))
-        elif value and mode != "learned":
-            self.mistakes.append(
-                (where, f"{path} is true, and the mode is {mode!r}. Write mode: learned to turn it on.")
-            )
-        elif not value and mode == "learned":
-            self.mistakes.append(
-                (where, f"{path} is false, and the mode is learned. Leave {ENABLED} out, or set true.")
-            )
+        elif value and of == "learned" and mode != of:
+            self.mistakes.append((where, f"{path} is true, and the mode is {mode!r}. Write mode: {of} to turn it on."))
+        elif not value and mode == of:
+            self.mistakes.append((where, f"{path} is false, and the mode is {of}. Leave {ENABLED} out, or set true."))
 
 
 def _kind(value: object) -> str:

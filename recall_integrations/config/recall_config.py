@@ -110,11 +110,9 @@ class RecallConfig:
     scopes: Annotated[tuple[ScopeSettings, ...], ENTRIES] = ()
 
     def __post_init__(self) -> None:
-        set_there = (*self.cache.unread, *(() if self.cache.enabled else ("enabled",)))
-        if self.mode != "cached" and set_there:
-            raise ConfigError(
-                f"cache.{set_there[0]} has no effect with mode {self.mode!r}. Leave it out, or set mode: cached."
-            )
+        if self.mode != "cached" and self.cache.unread:
+            name = f"cache.{self.cache.unread[0]}"
+            raise ConfigError(f"{name} has no effect with mode {self.mode!r}. Leave it out, or set mode: cached.")
         if self.scopes:
             _check_scopes(self)
 
@@ -150,7 +148,7 @@ class RecallConfig:
     @property
     def caches(self) -> bool:
         """True if answers are kept."""
-        return self.mode == "cached" and self.cache.enabled
+        return self.mode == "cached"
 
     @property
     def fingerprint(self) -> str:

@@ -15,7 +15,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
 from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import CONSTANT, ENABLED, OF_TYPOS, OWN, PIPELINE, SECTIONS, TYPOS
+from recall_integrations.config.reading import CONSTANT, ENABLED, MODES, OF_TYPOS, OWN, PIPELINE, SECTIONS, TYPOS
 from recall_integrations.config.recall_config import RecallConfig
 from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
 from recall_integrations.records import record
@@ -184,7 +184,8 @@ def _pipeline() -> dict[str, Any]:
     for section, names in SECTIONS.items():
         own = {name: _reference(path) for name, path in names.items()}
         inside[section] = _object({**own, **_constant(f"{PIPELINE}.optimizer.{section}")})
-    inside["learned"]["properties"][ENABLED] = {"type": "boolean", "description": "Whether the mode is `learned`."}
+    for section, mode in MODES.items():
+        inside[section]["properties"][ENABLED] = {"type": "boolean", "description": f"Whether the mode is `{mode}`."}
     return _object({"optimizer": _object(inside)})
 
 

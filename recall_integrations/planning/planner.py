@@ -168,7 +168,7 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
     return RetrievalPlan(
         name=name,
         arms=tuple(
-            ArmPlan(name=arm, weight=weight, limit=limits.get(arm, planner.arm_limit))
+            ArmPlan(name=arm, weight=weight, limit=limits.get(arm) or _limit(arm, planner))
             for arm, weight in (permitted or dict.fromkeys(planner.arms, 1.0)).items()
         ),
         rerank=name in config.rerank.plans,
@@ -187,6 +187,10 @@ def make_plan(parsed: ParsedQuery, config: RecallConfig, *, given: str | None = 
         runner_up=runner_up,
         runner_up_margin=distance,
     )
+
+
+def _limit(arm: str, planner: PlannerConfig) -> int:
+    return (planner.lexical_limit if arm == "lexical" else None) or planner.arm_limit
 
 
 def _runner_up(checks: Sequence[RuleCheck], chosen: int) -> tuple[str | None, float | None]:

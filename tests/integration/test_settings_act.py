@@ -100,6 +100,7 @@ TURNED: dict[str, Turn] = {
     "planner.entity_confidence_min": Turn(1.0),
     "planner.entity_weight": Turn(5.0),
     "planner.arm_limit": Turn(2),
+    "planner.lexical_limit": Turn(1),
     "ranking.recency_half_life_days": Turn(1.0),
     "retrieval.cache_mb": Turn(0, own_store=True),
     "retrieval.graph_hops": Turn(1),

@@ -94,6 +94,7 @@ def test_a_setting_of_both_shapes_is_a_mistake(tmp_path: Path) -> None:
             "learned.enabled is false, and the mode is learned.",
         ),
         ("learned: {update_cadence: hourly}", "learned.update_cadence must be one of daily, weekly, monthly"),
+        ("mode: cached, cache: {enabled: false}", "cache.enabled is false, and the mode is cached."),
         ("learned: {enabled: 0}", "learned.enabled must be true or false, not 0."),
         ("rule: {precise_treshold: 1}", "rule.precise_treshold. Did you mean precise_threshold?"),
         (

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
-from recall_integrations.config import CacheConfig, PlannerConfig, RankingConfig, RerankConfig, RetrievalConfig
+from recall_integrations.config import PlannerConfig, RankingConfig, RerankConfig, RetrievalConfig
 from recall_integrations.errors import DegradationFailed, StoreClosed
 from recall_integrations.recall import Stage, StageEvent, Turn
 from recall_integrations.recall.state import RecallState
@@ -65,8 +65,6 @@ def said(result: RecallResult) -> tuple[str, str]:
 def test_the_default_keeps_nothing(store: MemoryStore) -> None:
     optimizer = QueryOptimizer(store)
     assert [said(asked(optimizer)) for _ in range(2)] == [("disabled", "skip.disabled")] * 2
-    off = QueryOptimizer(store, config=RecallConfig(mode="cached", cache=CacheConfig(enabled=False)))
-    assert [said(asked(off)) for _ in range(2)] == [("disabled", "skip.disabled")] * 2
 
 
 def test_a_hit_says_that_it_is_one(store: MemoryStore) -> None:
