@@ -167,4 +167,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     filling.QUIET_S, collections.SLICE, chroma_files.AT_ONCE = 0.0, 8, 3  # many steps, in between what is written
+    indexes.OWED_S = collections.WAITED_S = 0.1
     main()
