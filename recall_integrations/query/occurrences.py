@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.query.by_table.cues import BEFORE, FIRST, LAST, PAST, asks_several, occurrences
 from recall_integrations.records import record
@@ -49,11 +51,12 @@ def tense_of(text: str, language: str | None) -> Tense:
     return Tense(past=bool(occurrences(text, PAST, language)), span=asks_several(text, language))
 
 
-def behind_before(query: ParsedQuery) -> frozenset[str]:
+def behind_before(query: ParsedQuery, texts: Callable[[], Sequence[str]] = tuple) -> frozenset[str]:
     """Return the terms of a query that only say what came after: "Which editor did I use before *Helix*?".
 
     The memory that names Helix tells when the other ended. Where the words of "before" begin the query, its first
-    comma ends what came after. Empty where the query has no other term.
+    comma ends what came after. Empty where the query has no other term, or where one of the `texts` says
+    "before" of it, too: "what do I buy before Oslo?", "Before Oslo: buy plasters".
     """
     found = occurrences(query.point, BEFORE, query.language)
     if not found:
@@ -63,4 +66,10 @@ def behind_before(query: ParsedQuery) -> frozenset[str]:
     close = comma if comma > 0 and not any(token.span[0] < start for token in query.tokens) else len(query.point)
     behind = {token.stem for token in query.tokens if end <= token.span[0] < close}
     behind -= {token.stem for token in query.tokens if not end <= token.span[0] < close}
-    return frozenset(behind.intersection(query.terms)) if not behind.issuperset(query.terms) else frozenset()
+    if behind.issuperset(query.terms) or behind.isdisjoint(query.terms):
+        return frozenset()
+    for text in texts():
+        for _, stop in occurrences(text, BEFORE, query.language):
+            if not behind.isdisjoint(stems(text[stop:], query.language)):
+                return frozenset()
+    return frozenset(behind.intersection(query.terms))

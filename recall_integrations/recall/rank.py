@@ -284,7 +284,7 @@ class Arrange(Stage):
         if state.held is None and state.asked is None and view.text is not None:
             until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
             inside = None if window is None else asked_mask(view, window.start, window.end)
-            fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside)
+            fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside, texts)
         facts = None if state.asked is not None else self._facts(view)
         if facts is not None and facts.replaced:
             at = to_micros(state.request.as_of or state.request.now)

@@ -34,8 +34,8 @@ BUDGET = {
     "ontop": 830,
     "planning": 400,
     "privacy": 2_360,
-    "query": 9_100,
-    "ranking": 4_560,
+    "query": 9_110,
+    "ranking": 4_570,
     "recall": 3_690,
     "reranking": 600,
     "resilience": 1_490,
@@ -46,7 +46,7 @@ BUDGET = {
     "types": 2_820,
     TOP: 2_590,
 }
-LINES = 77_990  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 78_010  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 379
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 

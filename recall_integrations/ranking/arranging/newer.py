@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import FEW, MANY, Kind
@@ -97,10 +98,14 @@ def newer_first(
     unit: float,
     until: int | None = None,
     inside: Mask | None = None,
+    texts: Callable[[NDArray[np.int64]], Sequence[str]] | None = None,
 ) -> tuple[Fused, dict[int, Overtaken]]:
-    """Put the lower of two hits about the same thing above the upper one, where the model says so."""
+    """Put the lower of two hits about the same thing above the upper one, where the model says so.
+
+    `texts` reads the texts of rows; it is asked only where the query says "before".
+    """
     more = surer(len(fused.rows), text.kind)
-    pairs = compared(fused, view, text, query, unit, until, inside, surer=more)
+    pairs = compared(fused, view, text, query, unit, until, inside, surer=more, texts=texts)
     if pairs is None:
         return fused, {}
     logits = shipped().logits(pairs) - more

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from itertools import chain
 
@@ -57,7 +57,12 @@ class Words:
     """Words of the candidates, and the words that two of them do not share."""
 
     def __init__(
-        self, text: TextColumns, rows: NDArray[np.int64], query: ParsedQuery, said: list[frozenset[int]]
+        self,
+        text: TextColumns,
+        rows: NDArray[np.int64],
+        query: ParsedQuery,
+        said: list[frozenset[int]],
+        after: frozenset[str] = frozenset(),
     ) -> None:
         self._lexicon, self.known = text.lexicon, known_to_bundled(query.language)
         self._words, stems = _words_of(text, rows), self._lexicon.stems
@@ -65,7 +70,6 @@ class Words:
         self.said = [stems[own[:WORDS_MAX]].tolist() for own in self._words]
         self.stems = [frozenset(own) for own in self.said]
         every = frozenset[int]().union(*self.whole)
-        after = behind_before(query)
         self.terms = frozenset(query.terms) - after
         known = {number: term for term in query.terms if (number := self._lexicon.stem_of(term)) in every}
         terms = {number: term for number, term in known.items() if term in self.terms}
@@ -314,6 +318,7 @@ def compared(
     *,
     surer: float = 0.0,
     teaching: bool = False,
+    texts: Callable[[NDArray[np.int64]], Sequence[str]] | None = None,
 ) -> Compared | None:
     """Describe the pairs of the best candidates that are alike and may change places; `None` = there are none."""
     rows = fused.rows[: min(len(fused.rows), POOL)]
@@ -325,7 +330,7 @@ def compared(
     pairs = _alike(view, rows, stems, vectors, unit, raw, close)
     if pairs is None:
         return None
-    words = Words(text, rows, query, stems)
+    words = Words(text, rows, query, stems, behind_before(query, lambda: () if texts is None else texts(rows)))
     tense = tense_of(query.point, query.language)
     least = BOTH_CLOSE * len(words.terms) if close else 0.0
     pairs = pairs.where(_may_move(fused, view, pairs, words, tense.past or tense.span, until, inside, teaching, least))

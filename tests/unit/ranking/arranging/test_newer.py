@@ -256,6 +256,28 @@ def test_what_came_after_is_not_asked_for(notes: MemoryStore) -> None:
     assert ids(hits(notes, "which editor did I use before Helix?"))[0] == "old"
 
 
+@each_row(
+    ("query", "other", "asked"),
+    [
+        (
+            "what do I buy before the Oslo trip?",
+            "Before the Bergen trip: buy sunscreen",
+            "Before the Oslo trip: buy tape",
+        ),
+        ("which pill do I take before bed?", "Take the blue pill before breakfast", "Take the white pill before bed"),
+        (
+            "what did we check before Antwerp?",
+            "We checked the valves before Genoa",
+            "We checked the pumps before Antwerp",
+        ),
+        ("which is open until nine?", "The museum is open until six", "The library is open until nine"),
+    ],
+)
+def test_what_a_memory_says_before_of_is_asked_for(notes: MemoryStore, query: str, other: str, asked: str) -> None:
+    notes.remember_many([Memory(other, id="other"), Memory(asked, id="asked"), Memory("We had soup", id="beside")])
+    assert ids(hits(notes, query))[0] == "asked"
+
+
 def test_a_longer_number_is_no_other_sign(use: Use, notes: MemoryStore) -> None:
     notes.remember_many([Memory("Gate 8 opens at six", id="early"), Memory("Gate 8 opens at 18", id="late")])
     use(bias=9.0)
