@@ -289,13 +289,6 @@ def test_the_figures_of_the_readme_are_those_of_the_benchmarks() -> None:
         assert found is not None and cells == list(found.groups()), name
 
 
-def test_tables_of_the_explanation_are_those_of_the_benchmarks() -> None:
-    page = (DOCS / "how-it-works.md").read_text(encoding="utf-8")
-    benchmarks = (DOCS / "benchmarks.md").read_text(encoding="utf-8").splitlines()
-    rows = [row for row in page.split("## Does it pay?", 1)[1].splitlines() if row.startswith("|")]
-    assert len(rows) > 10 and [row for row in rows if row not in benchmarks] == []
-
-
 def test_the_picture_shows_what_the_page_prints() -> None:
     picture = (DOCS / "pictures" / "recall.svg").read_text(encoding="utf-8")
     (example,) = [one for one in examples(DOCS / "how-it-works.md") if "result.hits[0].contributions" in one.code]

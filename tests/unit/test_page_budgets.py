@@ -10,40 +10,33 @@ from tests.rows import each_row
 _WORD = re.compile(r"\S*\w\S*")
 # Page → most words outside of its code. A page that is not named has at most `USUAL`.
 BUDGET = {
-    "README.md": 1_150,
-    "agents.md": 1_010,
-    "architecture.md": 1_050,
-    "benchmarks.md": 6_960,  # of them 110 for the table under multilingual-e5-small
-    "chroma-server.md": 870,
-    "client.md": 700,
-    "command-line.md": 700,
-    "decisions.md": 1_520,
-    "doctor.md": 700,
-    "facts.md": 1_450,
-    "failures.md": 1_450,
-    "filters.md": 650,
-    "frameworks.md": 1_100,
-    "glossary.md": 750,
-    "how-it-works.md": 650,
-    "internals.md": 1_250,
-    "languages.md": 1_900,
-    "learning.md": 900,
-    "looking-after.md": 650,
-    "metrics.md": 1_100,
-    "page.md": 750,
-    "postgres.md": 1_550,
-    "privacy.md": 2_050,
-    "query.md": 1_250,
-    "ranking.md": 1_700,
-    "reliability.md": 2_220,
-    "rewriting.md": 850,
-    "scale.md": 1_300,
-    "serving.md": 1_550,
-    "sources.md": 2_900,
-    "tutorial.md": 800,
+    "README.md": 990,
+    "agents.md": 960,
+    "architecture.md": 950,
+    "benchmarks.md": 6_500,
+    "chroma-server.md": 840,
+    "decisions.md": 1_200,
+    "facts.md": 1_320,
+    "failures.md": 970,
+    "frameworks.md": 1_020,
+    "internals.md": 1_120,
+    "languages.md": 1_680,
+    "learning.md": 800,
+    "metrics.md": 920,
+    "postgres.md": 1_430,
+    "privacy.md": 1_790,
+    "query.md": 1_140,
+    "ranking.md": 1_490,
+    "reliability.md": 1_880,
+    "rewriting.md": 810,
+    "scale.md": 1_170,
+    "serving.md": 1_400,
+    "sources.md": 2_760,
+    "tutorial.md": 650,
 }
 USUAL = 600  # a how-to
-TOTAL = 53_160  # of them 2,900 for the line-by-line table of the sources
+TOTAL = 43_200  # without the tables of `FIGURES`; at most 45,000
+FIGURES = "benchmarks.md"  # its tables are looked up, not read
 MADE_FROM_CODE = "reference/"
 # A turn → what to write in its place.
 TURNS = {
@@ -61,6 +54,10 @@ def words(text: str) -> int:
     return len(_WORD.findall(text))
 
 
+def without_tables(text: str) -> str:
+    return "\n".join(line for line in text.splitlines() if not line.startswith("|"))
+
+
 def too_many(what: str, there: int, most: int) -> str:
     """What to say where there is more than there may be; empty where all is well."""
     remedy = "Say it in fewer words, or raise the budget here and say in the same commit why."
@@ -74,7 +71,8 @@ def test_a_page_keeps_its_budget(page: str) -> None:
 
 
 def test_all_pages_keep_their_budget() -> None:
-    said = too_many("all pages", sum(words(text) for text in PAGES.values()), TOTAL)
+    read = {**PAGES, FIGURES: without_tables(PAGES[FIGURES])}
+    said = too_many("all pages", sum(words(text) for text in read.values()), TOTAL)
     assert not said, said
 
 
@@ -91,4 +89,5 @@ def test_sentences_of_a_page_leave_turns_out_that_are_read_twice(page: str) -> N
 
 def test_words_are_counted_without_bars_and_code() -> None:
     assert words("| a | two words |\n|---|---|\n") == 3
+    assert without_tables("a\n| b |\nc") == "a\nc"
     assert "3 of 2, 1 too many" in too_many("x", 3, 2) and too_many("x", 2, 2) == ""
