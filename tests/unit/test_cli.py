@@ -260,7 +260,7 @@ def test_stats(store: Path, recall: Recall) -> None:
     assert data["format"] == 1 and data["memories"] == 3
     assert data["scopes"] == [{"scope": "-/-/-", "memories": 3}]
     assert data["first_event"] == data["last_event"] == "2026-03-03T09:00:00+00:00"
-    assert data["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert data["index_lag"] == {"semantic": 0}
 
 
 def test_stats_of_an_empty_store(tmp_path: Path, recall: Recall) -> None:
