@@ -199,11 +199,11 @@ class ScopeViews:
         dimensions: Callable[[], int],
         exact_max: int,
         budget_bytes: int,
-        met: Damage | None = None,
-        files: Files | None = None,
-        ended: Callable[[int], int] = lambda _scope_id: 0,
-        scratch: Path | None = None,
-        left: Sequence[Callable[[int], None]] = (),
+        met: Damage,
+        files: Files,
+        ended: Callable[[int], int],
+        scratch: Path,
+        left: Sequence[Callable[[int], None]],
     ) -> None:
         self._engine = engine
         self._ended = ended
@@ -214,7 +214,7 @@ class ScopeViews:
         self._dimensions = dimensions
         self.exact_max = exact_max
         self.budget_bytes = budget_bytes
-        self._damage = Damage() if met is None else met
+        self._damage = met
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
         self._kept: OrderedDict[int, tuple[Columns, ScopeView]] = OrderedDict()
@@ -259,34 +259,29 @@ class ScopeViews:
 
     def drop(self, scope_id: int | None = None) -> None:
         """Drop one scope's columns, or all, also those on disk: the rows behind them have changed."""
-        if self._files is not None:
-            self._files.remove(scope_id)
+        self._files.remove(scope_id)
         self._let_go(scope_id)
 
     def close(self, written: Iterable[int] = (), built_max: int = 0) -> None:
         """Save due columns on disk, and drop all columns."""
-        if self._files is not None:
-            with self._lock:
-                held = [(scope_id, kept[0].living) for scope_id, kept in self._kept.items()]
-            for scope_id, rows in held:
-                if self._files.due(scope_id, rows=rows):
-                    self.save(scope_id)
-            self._save_written(self._files, set(written).difference(scope_id for scope_id, _ in held), built_max)
-        self._let_go(None)
-
-    def _save_written(self, files: Files, scope_ids: Iterable[int], built_max: int) -> None:
+        with self._lock:
+            held = {scope_id: kept[0].living for scope_id, kept in self._kept.items()}
+        for scope_id, rows in held.items():
+            if self._files.due(scope_id, rows=rows):
+                self.save(scope_id)
         s = schema.scopes.c
-        for scope_id in sorted(scope_ids):
+        for scope_id in sorted(set(written).difference(held)):
             with self._engine.connect() as connection:
                 rows = connection.execute(select(s.memories).where(s.scope_id == scope_id)).scalar() or 0
-            if rows <= built_max and files.due(scope_id, rows=rows):
+            if rows <= built_max and self._files.due(scope_id, rows=rows):
                 built_max -= rows
                 self.get(scope_id)
                 self.save(scope_id)
+        self._let_go(None)
 
     def save(self, scope_id: int) -> bool:
         """Save a scope's columns on disk, if they are in memory; return whether that was done."""
-        return self._files is not None and self._files.save(scope_id, self._gathered)
+        return self._files.save(scope_id, self._gathered)
 
     def _gathered(self, scope_id: int) -> tuple[dict[str, int], kept_columns.Arrays] | None:
         """Return tags and arrays of a scope that is in memory, for its file. Nothing is written to it meanwhile."""
@@ -332,7 +327,7 @@ class ScopeViews:
             columns = self._from_file(scope_id, version, upto)
         if columns is None:
             columns = self._load(scope_id, upto)
-            if self._files is not None and self._files.due(scope_id, rows=columns.living):
+            if self._files.due(scope_id, rows=columns.living):
                 self._files.save_later(scope_id, self.save)
         if columns.ended < ended:
             self._end(columns, scope_id, ended)
@@ -445,11 +440,10 @@ class ScopeViews:
 
     def _from_file(self, scope_id: int, version: int, upto: int) -> Columns | None:
         """Return a scope's columns from disk, brought forward; `None` = they have to be read from the database."""
-        if self._files is None:
-            return None
-        opened = self._opened(scope_id, upto)
-        if opened is None:
-            return None
+        with self._engine.connect() as connection:
+            opened = self._files.load(connection, scope_id, upto)
+            if opened is None or self._lacks(connection, scope_id, opened):
+                return None
         try:
             columns = self._restored(opened)
         except (KeyError, ValueError, IndexError) as e:
@@ -459,12 +453,6 @@ class ScopeViews:
         if opened.tags["version"] == version:
             columns.seq = upto  # what came since was written to other scopes
         return columns if self._refresh(columns, scope_id, upto) else None
-
-    def _opened(self, scope_id: int, upto: int) -> Opened | None:
-        assert self._files is not None
-        with self._engine.connect() as connection:
-            opened = self._files.load(connection, scope_id, upto)
-            return None if opened is None or self._lacks(connection, scope_id, opened) else opened
 
     def _lacks(self, connection: Connection, scope_id: int, opened: Opened) -> bool:
         """Say whether a file lacks memories that have not ended by now, since the clock went back."""
