@@ -343,7 +343,7 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
 
 def test_the_doctor_names_what_it_checked_and_mends(store: Path, recall: Recall) -> None:
     clean = recall("doctor", store)
-    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 17 and "Clean. 17 checks" in clean.stdout
+    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 16 and "Clean. 16 checks" in clean.stdout
     with closing(sqlite3.connect(store / "recall.db")) as connection:
         connection.execute("DELETE FROM words WHERE num = 1")
         connection.commit()

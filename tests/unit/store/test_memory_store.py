@@ -23,7 +23,7 @@ from recall_integrations.errors import (
 )
 from recall_integrations.observability import progress
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import journal
+from recall_integrations.store import index_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
 from tests import in_collections
@@ -556,6 +556,22 @@ def test_an_extractor_that_fails_costs_its_names_only(
 def test_an_extractor_is_a_function(fast_path: Path) -> None:
     with pytest.raises(InvalidArgument, match="extractor must be a function from a text to a list of names, not str"):
         MemoryStore.open(fast_path / "s", extractor="names")  # type: ignore[arg-type]
+
+
+def test_the_index_of_words_of_an_earlier_version_goes(open_store: OpenStore) -> None:
+    """It holds words of memories that may be forgotten since."""
+    store = open_store()
+    store.remember(Memory("a kestrel", id="a"))
+    with store.engine.begin() as connection:
+        journal.move(connection, index_files.FORMER, 1)
+    store.close()
+    former = store.path / "lexical.3"
+    former.mkdir()
+    (former / "meta.json").write_text("{}")
+    store = open_store()
+    assert not former.exists() and store.stats()["notices"] == []
+    assert store.stats()["index_lag"] == {"semantic": 0}
+    assert lexical_ids(store, "kestrel") == ["a"]
 
 
 def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore) -> None:
