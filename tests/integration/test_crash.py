@@ -255,7 +255,6 @@ def written(directory: Path) -> tuple[Known, Known]:
 @pytest.mark.parametrize(
     ("point", "count"),
     [
-        ("lexical applied", 1),
         ("epoch not switched", 1),
         ("epoch switched", 2),
         ("chroma applied", 1),
@@ -282,7 +281,6 @@ def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> Non
         ("names not forgotten", 1),
         ("names forgotten", 1),
         ("swept", 1),
-        ("lexical applied", 1),
         ("epoch not switched", 1),
         ("epoch switched", 2),
         ("database not written", 1),
