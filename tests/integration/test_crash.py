@@ -213,8 +213,8 @@ def survives(directory: Path, lines: list[dict[str, Any]]) -> None:
         ("written", 12),
         ("vectors stored", 6),
         ("chroma applied", 7),
-        ("cursor not moved", 11),
-        ("cursor moved", 10),
+        ("not entered", 11),
+        ("entered", 10),
         ("chroma applied", 12),
         ("slice not noted", 1),
         ("slice not noted", 4),
@@ -243,7 +243,7 @@ def test_killed_at_a_random_moment(directory: Path, seed: int) -> None:
 
 def written(directory: Path) -> tuple[Known, Known]:
     """A store with a promoted scope, its writer killed."""
-    process = start(directory, "write", "cursor moved", "50", seed=3)
+    process = start(directory, "write", "written", "50", seed=3)
     stand, gone, pending = acknowledged(lines_until_death(process))
     with reopen(directory) as store:
         settle(store, stand, gone, pending)
