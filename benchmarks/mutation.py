@@ -67,12 +67,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     "ranking/features/record.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
     "arms/graph.py": ("tests/unit/arms/test_graph.py", "tests/contract/test_arms.py"),
     "arms/base.py": ("tests/unit/arms/test_fan_out.py", *_RECALL, "tests/contract/test_arms.py"),
-    "indexes/words.py": (
-        "tests/unit/arms/test_lexical.py",
-        "tests/unit/indexes",
-        "tests/integration/test_fork.py",
-        "tests/unit/store",
-    ),
+    "indexes/bm25.py": ("tests/unit/arms/test_lexical.py", "tests/unit/indexes"),
     "indexes/vectors.py": (
         "tests/unit/indexes/test_vectors.py",
         "tests/unit/arms/test_semantic.py",

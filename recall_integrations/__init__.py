@@ -1,7 +1,7 @@
 """Find the right memory: one retriever for LangChain and LlamaIndex over a query optimizer.
 
-    remember   Memory ─ validate ─ entities, words, vector ─▶ one SQL transaction ─▶ tantivy follows, and Chroma where
-                    a scope outgrows what is scanned
+    remember   Memory ─ validate ─ entities, words, vector ─▶ one SQL transaction ─▶ Chroma follows, where a scope
+                    outgrows what is scanned
     recall     text ─ parse ─▶ ParsedQuery ─ plan ─▶ RetrievalPlan ─▶ arms under one deadline
                     ─▶ candidates ─ fuse ─▶ rank ─▶ privacy ─ pack ─ explain ─▶ RecallResult
 

@@ -30,7 +30,7 @@ PLATFORMS = {
 }
 MACOS = "14.0"  # the oldest that onnxruntime has wheels for, on Python 3.14
 # Platform → requirements that have no wheel, or need something that has none: pip compiles it, with a Rust compiler.
-LACKING = {"Windows ARM": ("chromadb", "tantivy", "llama-index-core")}
+LACKING = {"Windows ARM": ("chromadb", "llama-index-core")}
 ANSWERED = ("wheels", "No solution found", "no compiler any more")  # in what is said where the index has answered
 AT_ONCE = 20  # most of the time an answer of the index is awaited
 

@@ -19,7 +19,6 @@ another; `--sole` fits and judges it alone.
 from __future__ import annotations
 
 import argparse
-import functools
 import math
 import pickle
 import random
@@ -287,8 +286,7 @@ class Asking:
         view = store.view(scope_id)
         features, direct, final, _ = seen
         relevant = np.asarray([view.ids[row] in wanted for row in features.rows.tolist()], dtype=bool)
-        frequency = functools.partial(store.indexes.lexical.document_frequency, scope_id)
-        unknown = unknown_share(result.query.terms, frequency, view.count)
+        unknown = unknown_share(result.query.terms, view.text.frequency, view.count)
         columns = {name: features[name] for name in READ}
         kept = replace(features, columns=columns, known=FeatureSet(()))  # the features themselves cannot be kept
         made = [Outcome(features=kept, scores=r.scores, relevant=relevant, unknown=unknown) for r in (direct, final)]

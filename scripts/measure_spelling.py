@@ -30,6 +30,7 @@ from benchmarks.datasets.locomo import load_locomo
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import QueryConfig, RecallConfig
 from recall_integrations.evaluation.questions import Question
+from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.query.spelling import LETTERS_MIN, Vocabulary, is_known
 from recall_integrations.query.spelling import similarity as mean_similarity
 from recall_integrations.text import STOP_WORDS, stem, stems, tokenize
@@ -134,8 +135,7 @@ class Run:
         scope_id = self.store.scope_id(question.scope)
         assert scope_id is not None
         view = self.store.view(scope_id)
-        nums, scores = self.store.indexes.lexical.search(scope_id, parsed.terms, view.count, 64)
-        best, _ = view.top(view.rows_of(nums), scores, K)
+        best, _ = view.top(*Bm25(view, parsed.terms, (), view.text.frequency).search(64), K)
         return [view.ids[row] for row in best.tolist()]
 
 

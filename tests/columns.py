@@ -13,6 +13,7 @@ from recall_integrations.indexes.columns import WORDS_MAX, TextColumns, asked_wo
 from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon
 from recall_integrations.records import record
+from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import content, language_of, length_in_words
 
 
@@ -108,4 +109,17 @@ def columns_of(rows: Iterable[TextRow], lexicon: Lexicon) -> TextColumns:
     """Build the columns of a plain list of memories."""
     builder = ColumnsBuilder(lexicon)
     builder.append(rows)
+    return builder.snapshot()
+
+
+def saying(store: MemoryStore, scope_id: int, *stems: str) -> list[int]:
+    """Return the numbers of the living memories that hold one of the stems, rising."""
+    view = store.view(scope_id)
+    return sorted({int(view.nums[row]) for stem in stems for row in view.text.holding(stem)[0].tolist()})
+
+
+def without_words(count: int) -> TextColumns:
+    """Return the columns of so many empty texts."""
+    builder = columns_builder.ColumnsBuilder(Lexicon())
+    append(builder, [TextRow(num=num) for num in range(1, count + 1)])
     return builder.snapshot()

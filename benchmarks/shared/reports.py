@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 _PACKAGES = (
     "recall-integrations",
     "chromadb",
-    "tantivy",
     "numpy",
     "langchain-core",
     "langchain-classic",

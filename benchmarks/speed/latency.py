@@ -55,7 +55,7 @@ CROWD_QUERIES = 960
 PEERS_MAX = 100_000
 HOSTILE_AT = 10_000  # hostile queries cost the same at every size
 # By the beginning of the name of what is in the directory.
-PARTS = {"recall.db": "record", "columns": "columns", "lexical": "words", "semantic": "vectors of large scopes"}
+PARTS = {"recall.db": "record", "columns": "columns", "semantic": "vectors of large scopes"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

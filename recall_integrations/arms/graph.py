@@ -210,7 +210,7 @@ class GraphRetriever:
         allowed: Mask | None = None,
     ) -> SecondHop | None:
         """Return the links from documents to others; `None` where there are no documents or too many words."""
-        if view.text is None or len(view.text.words) > WORDS_MAX:
+        if len(view.text.words) > WORDS_MAX:
             return None
         living: tuple[Mask, int] | None = view.memo.get("documents")
         if living is None:
@@ -239,7 +239,6 @@ class GraphRetriever:
 
     def _said_in(self, view: ScopeView, texts: Callable[[Rows], list[str]], rows: Rows) -> list[DocumentNames]:
         """Return the names that rows say, and cache them: a memory's number is never given to another."""
-        assert view.text is not None
         keys = [(view.scope_id, num) for num in view.nums[rows].tolist()]
         with self._lock:  # reading moves what is read, too
             found = [self._said.get(key) for key in keys]

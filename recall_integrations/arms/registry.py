@@ -71,10 +71,8 @@ def _semantic(store: MemoryStore, _config: RecallConfig) -> MakeArm:
     )
 
 
-def _lexical(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    return InMemory(
-        lambda: LexicalRetriever(lambda: store.indexes.lexical), lambda request: request.view.text is not None
-    )
+def _lexical(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
+    return InMemory(LexicalRetriever, lambda _request: True)
 
 
 def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:

@@ -16,13 +16,12 @@ from recall_integrations.database.connections import within
 from recall_integrations.database.portable import bounded
 from recall_integrations.database.sending import begun
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
-from recall_integrations.indexes.bm25 import Bm25, frequency_of
+from recall_integrations.indexes.bm25 import Bm25, ceiling
 from recall_integrations.indexes.kernels import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
 from recall_integrations.indexes.windows import asked_mask, told_shares
-from recall_integrations.indexes.words import WordIndex, ceiling
 from recall_integrations.types import MemoryType
 
 
@@ -31,18 +30,15 @@ class LexicalRetriever:
 
     name = "lexical"
 
-    def __init__(self, index: Callable[[], WordIndex]) -> None:
-        self._index = index
-
     def search(self, request: ArmRequest) -> ArmResult:
         """Return candidates that share a stem with the query. Scores are BM25, unbounded above."""
         view = request.view
         if not request.terms or not view.count:
             return ArmResult.empty(self.name)
         request.check_time()
-        frequency = request.frequency or frequency_of(view, self._index)
-        bm25 = Bm25(view, request.terms, request.parsed.weaker_terms, frequency, self._index)
-        rows, scores = bm25.search(request.limit, request.allowed, request.check_time)
+        frequency = request.frequency or view.text.frequency
+        bm25 = Bm25(view, request.terms, request.parsed.weaker_terms, frequency)
+        rows, scores = bm25.search(request.limit, request.allowed)
         return request.result(self.name, rows, scores, ceiling=ceiling(request.terms, frequency, view.count))
 
 

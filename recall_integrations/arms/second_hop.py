@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.document_names import DocumentNames, Keys, beginning, pair_key, single_key
-from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kernels import changes
 from recall_integrations.indexes.kernels import heads as heads_of
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
@@ -43,7 +42,7 @@ class NamePostings:
 
     def __init__(self, view: ScopeView, before: NamePostings | None = None) -> None:
         self._ends = (int(view.nums[0]), int(view.nums[-1])) if view.size else (0, 0)
-        self._words = len(text_of(view).words)
+        self._words = len(view.text.words)
         whole = _part(view, 0) if before is None else _merged(before._main, before._upto(view))
         self._main: _Part = whole._replace(entries=_cut(whole.entries, documents(view)))
         self._late: _Part = _Part(view.size, view.size, self._main.entries[:0], self._main.heads)
@@ -56,7 +55,7 @@ class NamePostings:
 
     def serves(self, view: ScopeView) -> bool:
         """Say whether a view begins with these rows, and has not many more."""
-        added = len(text_of(view).words) - self._words
+        added = len(view.text.words) - self._words
         return self.begins(view) and added <= max(LATE_MIN, LATE_SHARE * self._words)
 
     def find(self, view: ScopeView, keys: Keys, most: int) -> tuple[NDArray[np.int64], Rows]:
@@ -101,15 +100,9 @@ def documents(view: ScopeView) -> Mask:
     return of_types(view, (MemoryType.CHUNK,))
 
 
-def text_of(view: ScopeView) -> TextColumns:
-    """Return the text columns of a view that has them."""
-    assert view.text is not None
-    return view.text
-
-
 def _part(view: ScopeView, first: int) -> _Part:
     """Index the rows from `first` on."""
-    text, wanted = text_of(view), documents(view)[first:]
+    text, wanted = view.text, documents(view)[first:]
     counts = np.diff(text.starts[first:])
     heads = np.zeros((2, len(counts)), dtype=np.uint64)
     for k in range(2):
@@ -240,7 +233,7 @@ class SecondHop:
 
     def _shared(self, said: DocumentNames, name: int, row: int) -> str:
         """Return the name, or its first words, by which it was looked up, if `row` says no more of it."""
-        text = text_of(self.view)
+        text = self.view.text
         stems = said.stems[name][said.stems[name] >= 0]
         there = text.lexicon.stems[text.words[text.starts[row] : text.starts[row + 1]]]
         if len(stems) <= KEY_WORDS:
@@ -251,7 +244,7 @@ class SecondHop:
 
     def _found(self, starts: Rows) -> Links:
         said, holders = self._said_in(starts), self._holders()
-        lexicon = text_of(self.view).lexicon
+        lexicon = self.view.text.lexicon
         terms = [lexicon.stem_of(term) for term in self._terms]  # before they are counted: others add stems
         asked = np.zeros(lexicon.stem_count + 1, dtype=np.bool_)
         asked[terms] = True
@@ -300,6 +293,6 @@ class SecondHop:
 
     def _alike(self, a: Rows, b: Rows, heads: Keys) -> Mask:
         """Flag pairs of documents of one thread, or that begin with the same two words."""
-        threads = text_of(self.view).threads
+        threads = self.view.text.threads
         of_thread = (threads[a] == threads[b]) & (threads[a] >= 0)
         return np.asarray(of_thread | ((heads[1][a] == heads[1][b]) & (heads[1][a] > 0)))

@@ -87,10 +87,10 @@ class RetrievalConfig:
             each of their numbers (770 MB for a million of 256); above, HNSW.
         cache_mb: megabytes for what a recall reads whole of recently used scopes: the codes of their vectors and a few
             columns, 500 for a million memories. What it reads here and there (full vectors, words, which memories
-            hold them) is mapped from files in the store's directory, and takes memory that the system can spare. A
-            scope that does not fit is searched by the indexes on disk, and ranked without the words of its texts.
-            The scope that is in use stays, whatever it takes; of one that leaves, names, facts and the words for
-            spelling leave, too. Keys of metadata that filters ask for are kept besides, in an eighth as much.
+            hold them) is mapped from files in the store's directory, and takes memory that the system can spare. Of
+            a scope that does not fit, vectors are asked of the index on disk. The scope that is in use stays,
+            whatever it takes; of one that leaves, names, facts and the words for spelling leave, too. Keys of
+            metadata that filters ask for are kept besides, in an eighth as much.
         graph_hops: how far the graph arm walks (1 or 2).
         graph_hop_factor: what a hop is worth of the one before.
         graph_edges: types of the relations that the graph arm follows, such as `reports_to`; none named = all.

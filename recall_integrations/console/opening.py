@@ -64,7 +64,7 @@ def opens(place: Place) -> Path | str:
     return place.given if isinstance(place, Address) else place
 
 
-INDEXES = ("lexical.*", "semantic.*")
+INDEXES = ("columns", "semantic.*")
 
 
 def check_store(path: Place) -> None:

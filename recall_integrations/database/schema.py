@@ -134,7 +134,7 @@ words = _of_scope(
     "words",
     _whole("num"),
     Column("words", Words, nullable=False),  # content words as `text.content` gives them, joined by line feeds
-    Column("more", Words),  # what the lexical index holds besides: words of the actor's name, and those left out
+    Column("more", Words),  # what BM25 reads besides: words of the actor's name, and those left out
     _small("stems"),  # how many words the two columns hold together
     _small("length"),  # how many the text has, of which a very long one keeps the first
     _small("asks"),  # 1: the text asks something

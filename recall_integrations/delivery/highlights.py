@@ -198,16 +198,15 @@ class Marking:
         parsed: ParsedQuery,
         names: Mapping[str, Sequence[str]] = NO_NAMES,
         *,
-        near: bool = True,
         redacted: bool = False,
     ) -> None:
         self._parsed, self._names = parsed, names
-        self._near, self._redacted = near, redacted
+        self._redacted = redacted
 
     @property
-    def made_of(self) -> tuple[ParsedQuery, Mapping[str, Sequence[str]], bool] | None:
-        """`parsed`, `names` and `near`, to make highlights elsewhere; `None` where something was redacted."""
-        return None if self._redacted else (self._parsed, self._names, self._near)
+    def made_of(self) -> tuple[ParsedQuery, Mapping[str, Sequence[str]]] | None:
+        """`parsed` and `names`, to make highlights elsewhere; `None` where something was redacted."""
+        return None if self._redacted else (self._parsed, self._names)
 
     def __call__(self, memory: Memory) -> tuple[Highlight, ...]:
         """Return the highlights of a memory, as `Hit.highlights` has them."""
@@ -343,7 +342,7 @@ class Marking:
         terms, keys = self._terms, list(dict.fromkeys(word.key for word in words))
         if not terms.stems or not keys:
             return None
-        worth = bundled_worth(self._parsed.language, self._parsed.original) if self._near else 0.0
+        worth = bundled_worth(self._parsed.language, self._parsed.original)
         if worth > 0:
             like = np.maximum(shared().likeness(keys, terms.words), 0) * np.float32(worth)
         else:

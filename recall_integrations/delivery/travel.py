@@ -81,16 +81,16 @@ def packed_marks(result: RecallResult) -> dict[str, Any]:
     makers = []
     for marks in distinct:
         assert marks.made_of is not None
-        parsed, names, near = marks.made_of
+        parsed, names = marks.made_of
         query = None if parsed == result.query else packed_record(parsed)
-        makers.append({"query": query, "names": packed_record(names), "near": near})
+        makers.append({"query": query, "names": packed_record(names)})
     return {"makers": makers, "of": [None if marks is None else distinct.index(marks) for marks in found]}
 
 
 def with_marks(result: RecallResult, data: Any) -> RecallResult:
     """Return the result with highlights that are made when somebody reads them."""
     try:
-        makers = [_marking(result, one["query"], one["names"], one["near"]) for one in data["makers"]]
+        makers = [_marking(result, one["query"], one["names"]) for one in data["makers"]]
         hits = [
             hit if which is None else hit_marked_later(hit, makers[which])
             for hit, which in zip(result.hits, data["of"], strict=True)
@@ -100,8 +100,8 @@ def with_marks(result: RecallResult, data: Any) -> RecallResult:
     return replace(result, hits=tuple(hits))
 
 
-def _marking(result: RecallResult, query: Any, names: Mapping[str, Sequence[str]], near: bool) -> Marking:
-    return Marking(result.query if query is None else record_of(ParsedQuery, query), names, near=near)
+def _marking(result: RecallResult, query: Any, names: Mapping[str, Sequence[str]]) -> Marking:
+    return Marking(result.query if query is None else record_of(ParsedQuery, query), names)
 
 
 def _made_elsewhere(hit: Hit) -> Marking | None:

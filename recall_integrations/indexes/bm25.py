@@ -2,7 +2,6 @@
 
 `idf · 2.2·tf / (tf + K)`, `K = 1.2·(.25 + .75·len / average)` (Robertson and Zaragoza 2009) over the stems of the
 actor's name and the text; texts shorter than `PIVOT` count as that long. Of many: MaxScore (Turtle and Flood 1995).
-Where words are not in memory, tantivy names four times as many memories as are asked for, which are scored.
 """
 
 from __future__ import annotations
@@ -14,18 +13,37 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.errors import IndexUnavailable
+from recall_integrations import text
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.indexes.vector_column import lower_bound
-from recall_integrations.indexes.words import WordIndex, weighted
 from recall_integrations.records import record
-from recall_integrations.text import idf
 from recall_integrations.text.analyser import K1, PIVOT, B
 
 Scores = NDArray[np.float64]
+Frequency = Callable[[str], int]
 _FEW = 64  # so many entries of a list are passed over in the time in which one row is looked up in it
 _SLACK = 1e-6  # share of a score that float32 cannot tell apart, and more
+TERMS_MAX = 64  # distinct stems of a query that are looked up
+WEAKER = 0.6  # of what a stem gives, for a form of the word that differs from the one that was asked for
+
+
+def idf(frequency: int, documents: int) -> float:
+    """Return `text.idf`, at least a tenth of a nat: a word that all memories hold still tells them from none."""
+    return max(0.1, text.idf(frequency, documents))
+
+
+def weighted(terms: Sequence[str], weaker: Sequence[str]) -> list[tuple[str, float]]:
+    """Return the distinct stems that are looked up, each with its share of a gain."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    others = [term for term in dict.fromkeys(weaker) if term not in distinct][:TERMS_MAX]
+    return [*((term, 1.0) for term in distinct), *((term, WEAKER) for term in others)]
+
+
+def ceiling(terms: Sequence[str], frequency: Frequency, documents: int) -> float:
+    """Return the score that BM25 approaches for a text full of every term: `(k1 + 1) * sum idf`."""
+    distinct = list(dict.fromkeys(terms))[:TERMS_MAX]
+    return (K1 + 1) * sum(idf(frequency(term), documents) for term in distinct)
 
 
 @record(frozen=True)
@@ -116,15 +134,13 @@ def _reaching(read: Sequence[NDArray[np.int32]], sums: Scores, bar: float) -> ND
     return merged[np.diff(merged, prepend=-1) > 0]
 
 
-Frequency = Callable[[str], int]
-MORE = 4  # times as many are asked of the index: its scores are near ours
 _EXACT_LENGTHS = 40
 _NORMS, _TABLE = "bm25.norms", "bm25.k"
 LARGE = 200_000  # rows from which not all are added up, and not all have their `K` at hand, made anew after a write
 
 
 def _rounded_lengths() -> NDArray[np.int64]:
-    """Return the lengths that tantivy tells apart in a byte: exact up to 40, then in eight steps a doubling."""
+    """Return the lengths that are told apart, as in an index of Lucene: exact up to 40, then eight steps a doubling."""
     lengths, step = list(range(_EXACT_LENGTHS + 1)), 2
     while len(lengths) < 256:
         last = lengths[-1]
@@ -137,13 +153,6 @@ LENGTHS = _rounded_lengths()
 _USUAL = LENGTHS[np.searchsorted(LENGTHS, np.arange(4_096), side="right") - 1]
 
 
-def frequency_of(view: ScopeView, index: Callable[[], WordIndex]) -> Frequency:
-    """Return a function that counts the living memories with a stem, in memory or, failing that, by the index."""
-    if view.text is not None:
-        return view.text.frequency
-    return lambda term: index().document_frequency(view.scope_id, term)
-
-
 @record(frozen=True)
 class Bm25:
     """BM25 of one query in one scope."""
@@ -153,7 +162,6 @@ class Bm25:
     # stems of other forms of the words, each of which gives `WEAKER` of what it would give as a term
     weaker: Sequence[str]
     frequency: Frequency  # counts the memories of the scope that hold a stem
-    index: Callable[[], WordIndex]  # looks up memories where the words are not in memory
 
     @cached_property
     def weights(self) -> dict[str, float]:
@@ -164,26 +172,19 @@ class Bm25:
                 found[term] = weight * (K1 + 1) * idf(held, count)
         return found
 
-    def search(
-        self, limit: int, allowed: Mask | None = None, check_time: Callable[[], None] = lambda: None
-    ) -> tuple[Rows, NDArray[np.float32]]:
+    def search(self, limit: int, allowed: Mask | None = None) -> tuple[Rows, NDArray[np.float32]]:
         """Return living, allowed rows that hold a stem, at least the best `limit`, and their scores, by row."""
         if not self.weights:
             return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.float32)
-        if self.view.text is not None:
-            rows, scores = self._scan(limit, allowed)
-        else:
-            living = self.view.alive if allowed is None else self.view.alive & allowed
-            rows, scores = self._ask(limit, living, check_time)
+        rows, scores = self._scan(limit, allowed)
         return rows, scores.astype(np.float32)
 
     def _scan(self, limit: int, living: Mask | None) -> tuple[Rows, Scores]:
         """Score all rows that hold a stem; forgotten rows are in no list."""
-        text, view = self.view.text, self.view
-        assert text is not None
+        words, view = self.view.text, self.view
         if view.size > LARGE:
-            return self._best(text, limit, living)
-        held = [text.holding(term) for term in self.weights]
+            return self._best(words, limit, living)
+        held = [words.holding(term) for term in self.weights]
         lengths = [len(rows) for rows, _ in held]
         rows = np.concatenate([rows for rows, _ in held])
         counts = np.concatenate([counts for _, counts in held])
@@ -199,37 +200,15 @@ class Bm25:
         best: Rows = (scores >= np.nextafter(bound, np.float32(0)) if bound > 0 else scores > 0).nonzero()[0]
         return best, scores[best]
 
-    def _best(self, text: TextColumns, limit: int, allowed: Mask | None) -> tuple[Rows, Scores]:
+    def _best(self, words: TextColumns, limit: int, allowed: Mask | None) -> tuple[Rows, Scores]:
         """Score only the rows that can be among the best, as `_scan` does."""
-        if not text.whole:
-            allowed = text.alive if allowed is None else text.alive & allowed
+        if not words.whole:
+            allowed = words.alive if allowed is None else words.alive & allowed
         lowest, lists = float(self._of_lengths(np.asarray([0]))[0]), []
         for term, weight in self.weights.items():
-            parts, most = text.entries(term)
+            parts, most = words.entries(term)
             lists.append(Entries(parts, weight, most, self._k, lowest))
         return best_rows(lists, self.view.size, limit, allowed)
-
-    def _ask(self, limit: int, living: Mask, check_time: Callable[[], None]) -> tuple[Rows, Scores]:
-        """Ask the index for likely rows, for more of them until enough are allowed, and score these."""
-        view, index, wanted = self.view, self.index(), MORE * limit
-        while True:
-            nums, _ = index.search(view.scope_id, self.terms, view.count, wanted, self.frequency, self.weaker)
-            rows = view.rows_of(nums)
-            rows = np.sort(rows[living[rows]])
-            if len(rows) >= limit or len(nums) < wanted or wanted >= view.size:
-                return rows, self._of(rows)
-            check_time()
-            wanted = min(MORE * wanted, view.size)
-
-    def _of(self, rows: Rows) -> Scores:
-        """Score rows by the words that the store keeps."""
-        view, scores = self.view, np.zeros(len(rows))
-        if view.spelled is None:
-            raise IndexUnavailable("The words of the memories can neither be found in memory nor in the store.")
-        counted, k = view.spelled(view.nums[rows], tuple(self.weights)), self._k(rows)
-        for counts, weight in zip(counted, self.weights.values(), strict=True):
-            scores += weight * counts / (counts + k)
-        return scores
 
     def _k(self, rows: NDArray[Any]) -> Scores:
         if self.view.size > LARGE:
@@ -263,7 +242,7 @@ def k_of(lengths: NDArray[Any], mean: float) -> Scores:
 
 
 def rounded(lengths: NDArray[Any]) -> NDArray[np.int64]:
-    """Return lengths as they count: at least `PIVOT`, and rounded as the index rounds them."""
+    """Return lengths as they count: at least `PIVOT`, and rounded to `LENGTHS`."""
     padded = np.maximum(lengths, PIVOT)
     found: NDArray[np.int64] = _USUAL[np.minimum(padded, len(_USUAL) - 1)]
     long = np.flatnonzero(padded >= len(_USUAL))

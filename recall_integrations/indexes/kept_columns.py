@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.indexes.array_file import Scratch, mapping_of, packed, packed_of, sequence_of, unpacked
+from recall_integrations.indexes.array_file import Scratch, packed, packed_of, sequence_of, unpacked
 from recall_integrations.indexes.columns import ROLES, Postings, postings_of
 from recall_integrations.indexes.columns_builder import ColumnsBuilder
 from recall_integrations.indexes.kind import Counted, KindCounter
 from recall_integrations.indexes.lexicon import Ids, Lexicon, WordBlock
-from recall_integrations.indexes.vector_column import GROWING, SPARSE
+from recall_integrations.indexes.vector_column import GROWING
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types.roles import NO_ROLE, ROLE_CODES, role_of
 
@@ -29,12 +29,7 @@ _STARTS = ("starts", "more_starts")
 _VALUES = ("words", "more", "asked")
 _WORDS = ("keys", "stems", "roots", "dated", "rows", "factors")  # of `WordBlock`
 _POSTINGS = ("stems", "begins", "rows", "counts", "tops")  # of `Postings`
-PREFIXES = ("text.", "words.", "postings.")  # of the names of all that is made here
 TEXTS_GROWING = tuple(f"text.{name}" for name in (*_OF_TEXTS, *_STARTS, *_VALUES))  # when a memory is added
-TEXTS_SPARSE = (  # what a recall reads here and there: mapped from a file, it need not be in memory
-    *(f"text.{name}" for name in (*_STARTS, *_VALUES)),
-    *("postings.rows", "postings.counts", "words.rows"),
-)
 
 
 def text_arrays_of(builder: ColumnsBuilder) -> Arrays:
@@ -222,8 +217,7 @@ def arrays_of(columns: Columns) -> Arrays:
     found["ids"], found["id_ends"] = packed_of(columns.ids, rows)
     if columns.vectors is not None:
         found.update(columns.vectors.kept(rows))
-    if columns.text is not None:
-        found.update(text_arrays_of(columns.text))
+    found.update(text_arrays_of(columns.text))
     return found
 
 
@@ -233,26 +227,9 @@ def room_of(arrays: Mapping[str, NDArray[Any]]) -> dict[str, int]:
     return {name: max(len(array) // _SHARE, _LEAST) for name, array in arrays.items() if name in grows}
 
 
-def resident_bytes(arrays: Arrays, *, vectors: bool, texts: bool) -> int:
-    """Count the bytes that restoring the arrays holds in memory, without mapped arrays that are read here and there."""
-    apart = (*SPARSE, *(TEXTS_SPARSE if texts else ()))
-    wanted = {
-        name: array
-        for name, array in arrays.items()
-        if (vectors or not name.startswith("vectors.")) and (texts or not name.startswith(PREFIXES))
-    }
-    return sum(a.nbytes for name, a in wanted.items() if name not in apart or mapping_of(a) is None)
-
-
-def restore(
-    columns: Columns,
-    arrays: Arrays,
-    lexicon: Lexicon | None,
-    buffers: Arrays | None = None,
-    scratch: Scratch | None = None,
-) -> None:
-    """Fill empty columns with the arrays of `arrays_of`."""
-    n, buffers = len(arrays["nums"]), arrays if buffers is None else buffers
+def restore(columns: Columns, arrays: Arrays, buffers: Arrays) -> None:
+    """Fill empty columns with the arrays of `arrays_of`, but for vectors and texts."""
+    n = len(arrays["nums"])
     for name in _PER_ROW:
         if arrays[name].shape != (n,):
             raise ValueError(f"{name} has the shape {arrays[name].shape} for {n} rows")
@@ -262,6 +239,5 @@ def restore(
     columns.alive = np.ones(capacity, dtype=np.bool_)
     if len(columns.ids) != n or (columns.vectors is not None and len(columns.vectors) != n):
         raise ValueError(f"there are not as many ids or vectors as rows, {n}")
-    columns.text = None if lexicon is None else builder_of(lexicon, arrays, buffers, scratch)
     columns.n = columns.living = n
     columns.length = int(np.maximum(columns.lengths[:n], PIVOT).sum(dtype=np.int64))

@@ -144,17 +144,14 @@ class ScopeView:
     dated: Mask
     types: NDArray[np.int8]  # int8 `(n,)`: index into `MemoryType`
     importance: NDArray[np.float32]  # float32 `(n,)`
+    text: TextColumns  # words, threads and actors, row by row
     alive: Mask  # bool `(n,)`: false for rows that were forgotten or replaced since
     vectors: VectorRows | None  # unit rows (0 where the memory has none), or `None` where they do not fit into memory
     # reads the vectors of nums from the store, float32 `(len(nums), d)`
     stored: Callable[[NDArray[np.int64]], NDArray[np.float32]] | None = None
-    # words, threads and actors, row by row; `None` where they are switched off or do not fit into memory
-    text: TextColumns | None = None
     # int32 `(n,)`: words of the actor's name and the text, all of them, as BM25 counts them
     lengths: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, dtype=np.int32))
     mean_length: float = float(PIVOT)  # mean of `lengths` over the living rows, `PIVOT` at least for each
-    # reads from the store how often memories hold stems, int32 `(stems, len(nums))`
-    spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]] | None = None
     # reads from the store the times that memories tell; `None` = none do
     told_column: Callable[[], ToldColumn] | None = None
     # what was computed from the snapshot once, by name
@@ -172,7 +169,7 @@ class ScopeView:
     @property
     def brief(self) -> bool:
         """Whether the memories are as short as notes, so that chunks among them are no documents."""
-        return self.text is not None and self.text.kind.brief > 0
+        return self.text.kind.brief > 0
 
     @property
     def size(self) -> int:
@@ -193,8 +190,8 @@ class ScopeView:
         return self.vectors is not None and self.vectors.scanned
 
     def speakers(self, role: Role) -> list[str]:
-        """Return the names of the actors that have a role; none where the texts are not in memory."""
-        return [] if self.text is None else self.text.speakers(role)
+        """Return the names of the actors that have a role."""
+        return self.text.speakers(role)
 
     def rows_of(self, nums: NDArray[np.int64] | Sequence[int]) -> Rows:
         """Return the rows of the given memories, in their order, without those that are not in the scope any more."""

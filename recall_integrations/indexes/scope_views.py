@@ -1,7 +1,8 @@
 """Recently used scopes in memory, bounded in bytes, and brought forward through the change journal.
 
 The budget counts what a recall reads whole. What it reads here and there (float16 rows, words, postings of a large
-scope) lies in a file, mapped, and the system keeps of it what it has memory for.
+scope) lies in a file, mapped, and the system keeps of it what it has memory for. Words are there always, and vectors
+where they fit the budget.
 """
 
 from __future__ import annotations
@@ -40,7 +41,6 @@ from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView, ToldColumn
 from recall_integrations.indexes.times import ends, stays
 from recall_integrations.indexes.vector_column import VectorColumn, scan_max
-from recall_integrations.privacy.logs import told
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 
@@ -59,7 +59,7 @@ _PER_ROW = ("nums", "at", "dated", "types", "importance", "alive", "lengths")
 class Columns:
     """Growing buffers behind the snapshots of one scope. Guarded by the scope's lock in `ScopeViews`."""
 
-    def __init__(self, vectors: VectorColumn | None, capacity: int, text: ColumnsBuilder | None) -> None:
+    def __init__(self, vectors: VectorColumn | None, capacity: int, text: ColumnsBuilder) -> None:
         capacity = max(64, capacity)
         self.n = 0
         self.seq = 0
@@ -86,7 +86,7 @@ class Columns:
         )
         if self.vectors is not None:
             held += self.vectors.bytes
-        return held if self.text is None else held + self.text.bytes
+        return held + self.text.bytes
 
     def append(self, fields: Sequence[Sequence[Any]]) -> list[tuple[int, str]]:
         """Append nums (rising), ids, `event_at`, `created_at`, types, importance, vectors (bytes, `None`) and lengths.
@@ -142,15 +142,13 @@ class Columns:
             self._count(rows, -1)
             self.alive = self.alive.copy()  # older snapshots keep theirs
             self.alive[rows] = False
-        if self.text is not None:
-            self.text.kill(nums)
+        self.text.kill(nums)
 
     def snapshot(
         self,
         scope_id: int,
         version: int,
         stored: Callable[[NDArray[np.int64]], NDArray[np.float32]],
-        spelled: Callable[[NDArray[np.int64], Sequence[str]], NDArray[np.int32]],
         told_column: Callable[[], ToldColumn] | None = None,
     ) -> ScopeView:
         rows: dict[str, Any] = {name: getattr(self, name)[: self.n] for name in _PER_ROW}
@@ -162,9 +160,8 @@ class Columns:
             vectors=None if self.vectors is None else self.vectors.snapshot(),
             stored=stored,
             mean_length=self.length / self.living if self.living else float(PIVOT),
-            spelled=spelled,
             told_column=told_column,
-            text=None if self.text is None else self.text.snapshot(),
+            text=self.text.snapshot(),
             **rows,
         )
 
@@ -202,11 +199,11 @@ class ScopeViews:
         dimensions: Callable[[], int],
         exact_max: int,
         budget_bytes: int,
-        met: Damage | None = None,
-        files: Files | None = None,
-        ended: Callable[[int], int] = lambda _scope_id: 0,
-        scratch: Path | None = None,
-        left: Sequence[Callable[[int], None]] = (),
+        met: Damage,
+        files: Files,
+        ended: Callable[[int], int],
+        scratch: Path,
+        left: Sequence[Callable[[int], None]],
     ) -> None:
         self._engine = engine
         self._ended = ended
@@ -217,7 +214,7 @@ class ScopeViews:
         self._dimensions = dimensions
         self.exact_max = exact_max
         self.budget_bytes = budget_bytes
-        self._damage = Damage() if met is None else met
+        self._damage = met
         self._lock = threading.Lock()
         self._scope_locks: dict[int, threading.Lock] = {}
         self._kept: OrderedDict[int, tuple[Columns, ScopeView]] = OrderedDict()
@@ -262,34 +259,29 @@ class ScopeViews:
 
     def drop(self, scope_id: int | None = None) -> None:
         """Drop one scope's columns, or all, also those on disk: the rows behind them have changed."""
-        if self._files is not None:
-            self._files.remove(scope_id)
+        self._files.remove(scope_id)
         self._let_go(scope_id)
 
     def close(self, written: Iterable[int] = (), built_max: int = 0) -> None:
         """Save due columns on disk, and drop all columns."""
-        if self._files is not None:
-            with self._lock:
-                held = [(scope_id, kept[0].living) for scope_id, kept in self._kept.items()]
-            for scope_id, rows in held:
-                if self._files.due(scope_id, rows=rows):
-                    self.save(scope_id)
-            self._save_written(self._files, set(written).difference(scope_id for scope_id, _ in held), built_max)
-        self._let_go(None)
-
-    def _save_written(self, files: Files, scope_ids: Iterable[int], built_max: int) -> None:
+        with self._lock:
+            held = {scope_id: kept[0].living for scope_id, kept in self._kept.items()}
+        for scope_id, rows in held.items():
+            if self._files.due(scope_id, rows=rows):
+                self.save(scope_id)
         s = schema.scopes.c
-        for scope_id in sorted(scope_ids):
+        for scope_id in sorted(set(written).difference(held)):
             with self._engine.connect() as connection:
                 rows = connection.execute(select(s.memories).where(s.scope_id == scope_id)).scalar() or 0
-            if rows <= built_max and files.due(scope_id, rows=rows):
+            if rows <= built_max and self._files.due(scope_id, rows=rows):
                 built_max -= rows
                 self.get(scope_id)
                 self.save(scope_id)
+        self._let_go(None)
 
     def save(self, scope_id: int) -> bool:
         """Save a scope's columns on disk, if they are in memory; return whether that was done."""
-        return self._files is not None and self._files.save(scope_id, self._gathered)
+        return self._files.save(scope_id, self._gathered)
 
     def _gathered(self, scope_id: int) -> tuple[dict[str, int], kept_columns.Arrays] | None:
         """Return tags and arrays of a scope that is in memory, for its file. Nothing is written to it meanwhile."""
@@ -335,7 +327,7 @@ class ScopeViews:
             columns = self._from_file(scope_id, version, upto)
         if columns is None:
             columns = self._load(scope_id, upto)
-            if self._files is not None and self._files.due(scope_id, rows=columns.living):
+            if self._files.due(scope_id, rows=columns.living):
                 self._files.save_later(scope_id, self.save)
         if columns.ended < ended:
             self._end(columns, scope_id, ended)
@@ -343,7 +335,6 @@ class ScopeViews:
             scope_id,
             version,
             partial(self._stored, scope_id),
-            partial(self._spelled, scope_id),
             partial(self._told, scope_id, columns, columns.seq),
         )
         return view, self._keep(scope_id, columns, view, drops)
@@ -386,8 +377,7 @@ class ScopeViews:
         fields.append(schema.words.c.stems)
         source = words.joined(source)
         own = len(fields)
-        if columns.text is not None:
-            fields.extend(words.COLUMNS)
+        fields.extend(words.COLUMNS)
         query = select(*fields).select_from(source).order_by(m.c.num)
         query = query.where(m.c.scope_id == scope_id, m.c.num > columns.seq, m.c.num <= upto)
         if columns.ended:  # those that ended since are left out below
@@ -401,8 +391,7 @@ class ScopeViews:
             lengths = words.lengths(connection, scope_id, read[0], read[own - 1])
             for num, memory_id in columns.append([*read[: own - 1], lengths]):
                 self._damage.note(scope_id, num, memory_id, "its vector")
-            if columns.text is not None:
-                columns.text = self._extended(connection, columns, scope_id, read[0], read[own:])
+            columns.text.extend(words.text_block(connection, scope_id, read[0], read[own:], lexicon.shared()))
         columns.seq = upto
 
     def _end(self, columns: Columns, scope_id: int, ended: int) -> None:
@@ -417,33 +406,19 @@ class ScopeViews:
 
     def _sound(self, scope_id: int, read: list[tuple[Any, ...]], own: int) -> list[tuple[Any, ...]]:
         """Return the fields of readable rows; unreadable words of a row are replaced by `None`, to be cut anew."""
-        texts = len(read) > own
-        words_ok = damage.sound_count(read[own - 1]) and not (texts and not damage.sound_words(read[own:]))
-        if damage.sound(read) and words_ok and not (texts and not damage.sound_text(read[own:])):
+        words_ok = damage.sound_count(read[own - 1]) and damage.sound_words(read[own:])
+        if damage.sound(read) and words_ok and damage.sound_text(read[own:]):
             return read
         kept = []
         for row in zip(*read, strict=True):
             parts = [[value] for value in row]
-            if not damage.sound(parts) or (texts and not damage.sound_text(parts[own:])):
+            if not damage.sound(parts) or not damage.sound_text(parts[own:]):
                 self._damage.note(scope_id, row[0], row[1], "a field of its row")
-            elif not damage.sound_count(parts[own - 1]) or (texts and not damage.sound_words(parts[own:])):
+            elif not damage.sound_count(parts[own - 1]) or not damage.sound_words(parts[own:]):
                 kept.append((*row[: own - 1], None, *row[own : own + 4], *[None] * (len(row) - own - 4)))
             else:
                 kept.append(row)
         return list(zip(*kept, strict=True))
-
-    def _extended(
-        self, connection: Connection, columns: Columns, scope_id: int, nums: Sequence[int], fields: Sequence[Any]
-    ) -> ColumnsBuilder | None:
-        """Return the text columns with new memories, or `None` if they do not fit or cannot be made."""
-        text = columns.text
-        assert text is not None
-        try:
-            text.extend(words.text_block(connection, scope_id, nums, fields, lexicon.shared()))
-        except EmbeddingError as e:
-            logger.warning("Ranking goes on without the words of the texts: %s", told(e))
-            return None
-        return text if columns.bytes <= self.budget_bytes else None
 
     def _load(self, scope_id: int, upto: int) -> Columns:
         m = schema.memories
@@ -456,10 +431,7 @@ class ScopeViews:
             dimensions = self._dimensions() if kept else 0
             scanned, scratch = kept == _SCANNED, self._scratch
             vectors = VectorColumn(dimensions, capacity, scanned=scanned, scratch=scratch) if dimensions else None
-            text = ColumnsBuilder(lexicon.shared(), capacity, scratch)
-            columns = Columns(vectors, capacity, text)
-            if columns.bytes > self.budget_bytes:
-                columns.text = None
+            columns = Columns(vectors, capacity, ColumnsBuilder(lexicon.shared(), capacity, scratch))
             columns.ended = self._ended(scope_id)
             self._read(connection, columns, scope_id, upto, streams=streams)
         if len(columns.ids) > LISTED_MAX:
@@ -468,11 +440,10 @@ class ScopeViews:
 
     def _from_file(self, scope_id: int, version: int, upto: int) -> Columns | None:
         """Return a scope's columns from disk, brought forward; `None` = they have to be read from the database."""
-        if self._files is None:
-            return None
-        opened = self._opened(scope_id, upto)
-        if opened is None:
-            return None
+        with self._engine.connect() as connection:
+            opened = self._files.load(connection, scope_id, upto)
+            if opened is None or self._lacks(connection, scope_id, opened):
+                return None
         try:
             columns = self._restored(opened)
         except (KeyError, ValueError, IndexError) as e:
@@ -482,12 +453,6 @@ class ScopeViews:
         if opened.tags["version"] == version:
             columns.seq = upto  # what came since was written to other scopes
         return columns if self._refresh(columns, scope_id, upto) else None
-
-    def _opened(self, scope_id: int, upto: int) -> Opened | None:
-        assert self._files is not None
-        with self._engine.connect() as connection:
-            opened = self._files.load(connection, scope_id, upto)
-            return None if opened is None or self._lacks(connection, scope_id, opened) else opened
 
     def _lacks(self, connection: Connection, scope_id: int, opened: Opened) -> bool:
         """Say whether a file lacks memories that have not ended by now, since the clock went back."""
@@ -504,10 +469,8 @@ class ScopeViews:
         vectors = None
         if wanted:
             vectors = VectorColumn.restored(arrays, scanned=wanted == _SCANNED, buffers=buffers, scratch=scratch)
-        columns = Columns(vectors, 0, None)
-        needed = kept_columns.resident_bytes(arrays, vectors=vectors is not None, texts=True)
-        texts = lexicon.shared() if needed <= self.budget_bytes else None
-        kept_columns.restore(columns, arrays, texts, buffers, scratch)
+        columns = Columns(vectors, 0, kept_columns.builder_of(lexicon.shared(), arrays, buffers, scratch))
+        kept_columns.restore(columns, arrays, buffers)
         return columns
 
     def _stored(self, scope_id: int, nums: NDArray[np.int64]) -> NDArray[np.float32]:
@@ -523,11 +486,6 @@ class ScopeViews:
                         found[place_of[num]] = np.frombuffer(vector, dtype="<f2")
         found[~np.isfinite(found.sum(axis=1))] = 0  # a damaged one
         return found
-
-    def _spelled(self, scope_id: int, nums: NDArray[np.int64], terms: Sequence[str]) -> NDArray[np.int32]:
-        """Count the stems in memories, by the words that the store keeps of them."""
-        with self._engine.connect() as connection:
-            return words.counted(connection, scope_id, nums.tolist(), terms, lexicon.shared())
 
     def _told(self, scope_id: int, columns: Columns, upto: int) -> ToldColumn:
         """Return the times that memories tell: those read before, and newer ones up to a number."""

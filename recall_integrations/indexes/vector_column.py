@@ -26,7 +26,6 @@ _RESIDENT_MAX = 64_000_000  # bytes of a mapped file's rows that stay in memory:
 _AROUND = 65_536  # bytes that become resident where one of them is read; Linux 6.18 maps whole folios, up to 2 MB
 _SLACK = 2e-6  # what sums in float32 are off
 GROWING = tuple(f"vectors.{name}" for name in ("halves", "codes", "scales"))  # when a row is added
-SPARSE = ("vectors.halves",)  # what is read here and there
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -98,8 +98,6 @@ def sessions_of(view: ScopeView, text: TextColumns, within: Mask | None = None) 
 def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> Settled:
     """Resolve `session` in the scope."""
     text = view.text
-    if text is None:
-        return _missing(session, "the threads of this scope are not in memory")
     sessions = sessions_of(view, text)
     if not len(sessions.codes):
         return _missing(session, "there are no sessions here")
@@ -125,7 +123,7 @@ def settle(session: SessionRef, view: ScopeView, window: Mask | None = None) -> 
 def in_order(settled: Settled, view: ScopeView, limit: int, allowed: Mask | None = None) -> Rows:
     """Return the first `limit` rows of the sessions in thread order; for an end the last ones, last first."""
     text, mask = view.text, settled.mask
-    if text is None or mask is None:
+    if mask is None:
         return np.empty(0, dtype=np.int64)
     backwards = settled.session.part == END
     wanted = mask if allowed is None else mask & allowed

@@ -19,8 +19,7 @@ from recall_integrations.database.sending import insert_rows
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
 from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon
-from recall_integrations.text import content, language_of, length_in_words, stem
-from recall_integrations.text.by_language import SEP
+from recall_integrations.text import content, language_of, length_in_words
 
 BATCH = 2_000
 Cut = Mapping[str, Any]  # what `cut_row` makes of a memory
@@ -41,7 +40,7 @@ COLUMNS: tuple[ColumnElement[Any], ...] = (
 
 @lru_cache(maxsize=1_024)
 def _of_name(actor: str, language: str | None) -> tuple[str, ...]:
-    return tuple(content(actor, language))  # in the language of what was said, as the lexical index reads it
+    return tuple(content(actor, language))  # in the language of what was said
 
 
 def cut_row(text: str, actor: str | None = None) -> Cut:
@@ -62,22 +61,6 @@ def cut_row(text: str, actor: str | None = None) -> Cut:
 def to_row(scope_id: int, num: int, text: str, actor: str | None = None) -> dict[str, Any]:
     """Return the values for one insert into `words`."""
     return {"scope_id": scope_id, "num": num, **cut_row(text, actor)}
-
-
-def stems_of(cut: Cut) -> list[str]:
-    """Return the stems that the lexical index holds of a memory: those of `text.stems`, in another order."""
-    whole = _joined(cut["words"], cut["more"])
-    return [word.partition(SEP)[2] or stem(word) for word in whole.split("\n")] if whole else []
-
-
-def stems_in(connection: Connection, scope_id: int, nums: Sequence[int]) -> dict[int, list[str]]:
-    """Return the stems of memories, by number, as `stems_of` does; those without words are left out."""
-    w, found = schema.words.c, dict[int, list[str]]()
-    for part in in_parts(nums):
-        rows = connection.execute(select(w.num, w.words, w.more).where(w.scope_id == scope_id, w.num.in_(part)))
-        whole = ((num, {"words": words, "more": more}) for num, words, more in rows if isinstance(words, str))
-        found.update({num: stems_of(cut) for num, cut in whole})
-    return found
 
 
 def packed(flags: Sequence[bool]) -> bytes | None:
@@ -162,26 +145,6 @@ def lengths(connection: Connection, scope_id: int, nums: Sequence[int], kept: Se
     for i, row in zip(missing, cut_anew(connection, scope_id, [nums[i] for i in missing]), strict=True):
         out[i] = row["stems"]
     return out
-
-
-def counted(
-    connection: Connection, scope_id: int, nums: Sequence[int], terms: Sequence[str], lexicon: Lexicon
-) -> NDArray[np.int32]:
-    """Count stems in memories whose words are not in memory, `(len(terms), len(nums))`."""
-    w = schema.words
-    said: dict[int, str] = {}
-    for part in in_parts(nums):
-        query = select(w.c.num, w.c.words, w.c.more).where(w.c.scope_id == scope_id, w.c.num.in_(part))
-        said.update((num, _joined(words, more)) for num, words, more in connection.execute(query))
-    missing = [num for num in nums if num not in said]
-    for num, row in zip(missing, cut_anew(connection, scope_id, missing), strict=True):
-        said[num] = _joined(row["words"], row["more"])
-    ids, counts = _numbered([said[num] for num in nums], lexicon)
-    stems, row_of = lexicon.stems[ids], np.repeat(np.arange(len(nums)), counts)
-    found = np.zeros((len(terms), len(nums)), dtype=np.int32)
-    for i, term in enumerate(terms):
-        found[i] = np.bincount(row_of[stems == lexicon.stem_of(term)], minlength=len(nums))
-    return found
 
 
 def _joined(*parts: str | None) -> str:

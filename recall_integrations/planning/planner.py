@@ -367,7 +367,7 @@ def _names(parsed: ParsedQuery) -> set[str]:
 def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
     """Say whether everybody whom the query names says something in the scope."""
     names = _names(parsed)
-    if not names or view is None or view.text is None:
+    if not names or view is None:
         return not names
     text = view.text
     codes = [code for code, actor in enumerate(text.actor_names) if actor.casefold() in names]
@@ -378,7 +378,7 @@ def _speak(parsed: ParsedQuery, view: ScopeView | None) -> bool:
 def _said_by_named(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
     """Mark the rows that the named people said; `None` if nobody is named."""
     names = _names(parsed)
-    if not names or view.text is None:
+    if not names:
         return None
     codes = [code for code, actor in enumerate(view.text.actor_names) if actor.casefold() in names]
     return np.isin(view.text.actors, codes)
@@ -389,7 +389,7 @@ def _said_by_role(parsed: ParsedQuery, view: ScopeView) -> Mask | None:
 
     They go first, and the rows of the other role stay: an answer is read with its question, and `k` hits are due.
     """
-    if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN or view.text is None:
+    if parsed.asked_role is None or parsed.asked_role_strength < ROLE_PLAIN:
         return None
     said: Mask = view.text.roles == ROLE_CODES[parsed.asked_role]
     return said

@@ -181,8 +181,7 @@ class Delivery:
             index = self._store.entities(view.scope_id).index
             listed = {ref.name: index.names(ref.entity_id) for ref in parsed.entity_refs if ref.stage != IMPLICIT}
             names = {name: [n for n in also if door.said(n) == n] for name, also in listed.items()}
-        near = view.text is not None
-        return Marking(parsed, names, near=near, redacted=not door.open)
+        return Marking(parsed, names, redacted=not door.open)
 
     def _recent_is_rare(self, view: ScopeView, sheet: Sheet, request: RecallRequest) -> bool:
         """Say whether at most half of the scope is recent: after an import of today, everything is."""
@@ -258,9 +257,6 @@ class Delivery:
         view, allowed, request = state.scope, state.allowed, state.request
         if not request.context or not rows:
             return {}, []
-        if view.text is None:
-            detail = "The words and threads of this scope are not in memory (retrieval.cache_mb)."
-            return {}, [Degradation(stage="context", reason="unavailable", detail=detail)]
         before = after = np.asarray(rows, dtype=np.int64)
         steps: list[NDArray[np.int64]] = []
         for _ in range(request.context):
@@ -280,7 +276,7 @@ class Delivery:
 
 def _said(view: ScopeView, rows: list[int], parsed: ParsedQuery, door: Door) -> Sequence[set[str] | None]:
     """Return the words of the query that each hit holds; `None` where nobody knows, or nothing may be said of it."""
-    if view.text is None or door.blocked:
+    if door.blocked:
         return [None] * len(rows)
     held: Sequence[set[str] | None] = view.text.held(rows, parsed.terms)
     return held

@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.indexes import lexicon
-from recall_integrations.indexes.bm25 import frequency_of
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
@@ -227,14 +226,12 @@ class Parse(Stage):
         text = view.text
         counts: _Counts | None = view.memo.get(_COUNTS)
         if counts is None or len(counts) > COUNTS_MAX:
-            counts = _Counts(frequency_of(view, lambda: self._store.indexes.lexical))
-            if text is not None:  # an index changes while a view stays; and what it is asked by holds the view
-                view.memo[_COUNTS] = counts
+            counts = view.memo[_COUNTS] = _Counts(text.frequency)
         return ScopeKnowledge(
             entities=index,
             frequency=counts.__getitem__,
             # Which sentence is beside the point would tell what hidden words stand together.
-            rows=None if text is None or not door.open else lambda stem: text.holding(stem)[0],
+            rows=(lambda stem: text.holding(stem)[0]) if door.open else None,
             memories=view.count,
             speller=self._store.speller_of(scope_id) if settings.spelling else lambda: None,
             user=user,

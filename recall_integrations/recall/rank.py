@@ -74,7 +74,7 @@ class Rank(Stage):
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused` and `confidence`."""
         view = state.scope
-        if self._ranker is None or view.text is None:
+        if self._ranker is None:
             return self.fallback(state)
         texts = functools.partial(self._delivery.texts, view)
         wanted = RankInput(
@@ -281,7 +281,7 @@ class Arrange(Stage):
             fused = arrange.wanted_first(fused, state.wanted)
         if state.asked is not None:
             fused = arrange.asked_first(fused, state.asked)
-        if state.held is None and state.asked is None and view.text is not None:
+        if state.held is None and state.asked is None:
             until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
             inside = None if window is None else asked_mask(view, window.start, window.end)
             fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside, texts)

@@ -1,7 +1,7 @@
 """Keeps a forked child from releasing objects whose threads exist in its parent only.
 
-tantivy's writer and Chroma's core join their threads when they are released, as happens when an interpreter ends. In a
-forked child those threads do not exist, and it would wait for them for ever.
+Chroma's core joins its threads when it is released, as happens when an interpreter ends. In a forked child those
+threads do not exist, and it would wait for them for ever.
 """
 
 from __future__ import annotations

@@ -210,8 +210,6 @@ def _buckets(view: ScopeView, rows: Rows, low: int, high: int) -> list[dict[str,
 
 def _actors(view: ScopeView) -> list[str]:
     text = view.text
-    if text is None:
-        return []
     codes = text.actors[view.alive & (text.actors >= 0)]
     counts = np.bincount(codes, minlength=1)
     best = np.argsort(-counts, kind="stable")[:ACTORS]
@@ -231,7 +229,7 @@ def one(store: MemoryStore, scope: Scope, memory_id: str, door: Door) -> dict[st
     with store.reading():
         view = store.view(scope_id)
         row = view.rows_of([] if num is None else [int(num)])
-        before, after = _around(view, row) if len(row) and view.text is not None else (_NONE, _NONE)
+        before, after = _around(view, row) if len(row) else (_NONE, _NONE)
         return {
             "memory": memory_data(door.memory(memory)),
             "names": [{**name, "name": door.text(name["name"])} for name in found],
@@ -246,7 +244,6 @@ _NONE = np.empty(0, dtype=np.int64)
 def _around(view: ScopeView, row: Rows) -> tuple[Rows, Rows]:
     """Return the rows before a row in its thread, and the rows after it, in order."""
     text = view.text
-    assert text is not None
     sides: list[list[int]] = [[], []]
     for side, step in zip(sides, (text.previous, text.following), strict=True):
         at = row

@@ -28,14 +28,13 @@ from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.owner_only import make_directory
 from recall_integrations.privacy.logs import told
 from recall_integrations.store import journal
-from recall_integrations.store.directory import Held
+from recall_integrations.store.directory import COLUMNS, Held
 from recall_integrations.store.filling import Filling
 from recall_integrations.text import ANALYSER_VERSION
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 from recall_integrations.types.roles import ROLE_CODES
 
-COLUMNS = "columns"  # the directory
 SUFFIX = ".columns"
 FORMAT = 3  # raise it when what is kept of a scope, or what it means, changes
 ROWS_MIN = 1_000  # memories from which a scope has a file: fewer are read from the database in some 20 ms
@@ -233,7 +232,9 @@ class ColumnFiles:
                 path.unlink(missing_ok=True)
 
     def sweep(self, connection: Connection) -> None:
-        """Remove drafts, and files that may hold memories removed since."""
+        """Remove drafts, and files that may hold memories removed since; make the directory if it is absent."""
+        with suppress(OSError):  # on a full disk, say: no file will be kept
+            make_directory(self._directory)
         for path in self._files():
             if not self._is_current(connection, path):
                 path.unlink(missing_ok=True)

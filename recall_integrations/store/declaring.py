@@ -9,8 +9,7 @@ from sqlalchemy import insert, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.portable import in_parts
-from recall_integrations.errors import IndexUnavailable
-from recall_integrations.indexes.bm25 import Bm25, frequency_of
+from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.store import rows
 from recall_integrations.store.parts import StoreParts
@@ -100,18 +99,14 @@ class Declarations:
             return self._touching.touch(connection, scope_id) if some else None
 
     def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
-        """Find nums of memories that may say a name: by the lexical index, else by the text."""
+        """Find nums of memories that may say a name: by their words, else by the text."""
         words, parts = stems(name), self._parts
         if words and not parts.indexes.behind(scope_id):
-            try:
-                view = parts.views.get(scope_id)
-                frequency = frequency_of(view, lambda: parts.indexes.lexical)
-                bm25 = Bm25(view, words, (), frequency, lambda: parts.indexes.lexical)
-                best, _ = view.top(*bm25.search(min(count, BACKFILL_MAX)), BACKFILL_MAX)
-                found: list[int] = view.nums[best].tolist()
-                return found
-            except IndexUnavailable:
-                pass  # reported at the next write
+            view = parts.views.get(scope_id)
+            bm25 = Bm25(view, words, (), view.text.frequency)
+            best, _ = view.top(*bm25.search(min(count, BACKFILL_MAX)), BACKFILL_MAX)
+            found: list[int] = view.nums[best].tolist()
+            return found
         m = schema.memories
         query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
         with self._parts.engine.connect() as connection:

@@ -1,8 +1,8 @@
 """The directory of a store: check its path, open it beside other processes, make its tables, and measure its size.
 
-Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes tantivy's
-and Chroma's files, and those of columns, for as long as it is there (`LOCK`). A process that writes to the database
-takes a turn (`WRITING`).
+Any number of processes have a directory open. One of them, the first, *keeps its indexes*: it alone writes Chroma's
+files, and those of columns, for as long as it is there (`LOCK`). A process that writes to the database takes a turn
+(`WRITING`).
 """
 
 from __future__ import annotations
@@ -32,7 +32,8 @@ from recall_integrations.errors import (
 from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.store import entities
-from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.index_files import FORMER
+from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.learned_rows import LearnedRows, alone_by
 from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
 
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
+COLUMNS = "columns"  # directory of the columns on disk; it is always there
 LOCK = "LOCK"  # of who keeps the indexes
 WRITING = "LOCK.writing"  # of who writes to the database
 LEARNS = "LOCK.learning"  # of who learns
@@ -256,7 +258,7 @@ def check_directory(directory: Path) -> None:
     if present or not others:
         return
     # An empty database would be filled anew and everything derived from the lost one thrown away.
-    if any(n.startswith((f"{LEXICAL}.", f"{SEMANTIC}.", f"{DATABASE}-")) for n in others):
+    if any(n == COLUMNS or n.startswith((f"{FORMER}.", f"{SEMANTIC}.", f"{DATABASE}-")) for n in others):
         raise StoreCorrupt(
             f"{directory} holds recall indexes but no {DATABASE} (or an empty one): the database, which the indexes "
             "are derived from, is missing. Restore it from a backup, or remove the directory to start an empty store. "

@@ -28,7 +28,7 @@ from recall_integrations.store.entities import EntityCatalog
 from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.types import Filters
 from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of, tests_of
-from recall_integrations.types.roles import ROLE_CODES, Role, role_of
+from recall_integrations.types.roles import ROLE_CODES
 
 SCOPES_MAX = 4_096  # of which something is kept; those of a handful of memories take next to nothing each
 _AT_ONCE = 5_000
@@ -231,7 +231,7 @@ class Filtering:
         if filters.types:
             mask &= of_types(view, filters.types)
         if filters.roles:
-            mask &= self._by_roles(view, filters.roles)
+            mask &= np.isin(view.text.roles, [ROLE_CODES[r] for r in filters.roles])
         if asked_of(filters):
             mask &= self._by_values(view, filters)
         if filters.entities:
@@ -278,15 +278,6 @@ class Filtering:
             masks.clear()
         masks[key] = mask
         return mask
-
-    def _by_roles(self, view: ScopeView, roles: Sequence[Role]) -> Mask:
-        """Filter by role, from the columns; where the texts are not at hand, by the stored role and actor."""
-        if view.text is not None:
-            return np.isin(view.text.roles, [ROLE_CODES[r] for r in roles])
-        m = schema.memories
-        with self._engine.connect() as connection:
-            rows = connection.execute(select(m.c.num, m.c.role, m.c.actor).where(m.c.scope_id == view.scope_id))
-            return _of_nums(view, [r.num for r in rows if (role_of(r.actor) if r.role is None else r.role) in roles])
 
     def _by_entities(self, view: ScopeView, filters: Filters) -> Mask:
         known = self._catalog.of(view.scope_id)

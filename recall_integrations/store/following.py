@@ -161,7 +161,7 @@ class Followed:
             if not parts.worth.bundled:
                 with parts.engine.connect() as connection:
                     parts.worth.load(connection, news.made_by)
-        _take(parts, news, news.head.seq - self.head.seq)
+        _take(parts, news)
         self.head, self.semantic, self.at = news.head, news.semantic, now.version
 
 
@@ -197,8 +197,8 @@ def _news(engine: Engine, known: Point, semantic: int) -> _News | None:
     )
 
 
-def _take(parts: StoreParts, news: _News, changes: int) -> None:
-    """Take the writes of others into use, so many changes: from here on, recalls find them."""
+def _take(parts: StoreParts, news: _News) -> None:
+    """Take the writes of others into use: from here on, recalls find them."""
     for scope_id in news.late:
         scope = parts.expiry.scope_of(scope_id)
         with parts.revisions.writing(scope):
@@ -211,7 +211,7 @@ def _take(parts: StoreParts, news: _News, changes: int) -> None:
             parts.expiry.note(scope_id, news.ending.get(scope_id))
             parts.catalog.drop(scope_id)
             parts.shown[scope_id] = (version, last)
-    parts.indexes.others_wrote(news.written, changes, news.head.seq - news.semantic)
+    parts.indexes.others_wrote(news.written, news.head.seq - news.semantic)
     parts.next_seq = news.head.seq + 1
 
 
@@ -227,7 +227,7 @@ def _begin_anew(parts: StoreParts, connection: Connection) -> tuple[Point, int]:
         for forget in parts.forgets:
             if (known := forget()) is not None:
                 known()
-        parts.indexes.others_wrote(parts.shown, len(parts.shown), head.seq - semantic)
+        parts.indexes.others_wrote(parts.shown, head.seq - semantic)
     return head, semantic
 
 

@@ -1,8 +1,8 @@
-"""The directory of an index: its name by epoch (`lexical.3`), and a seal on its files, so that damage shows at open.
+"""The directory of an index: its name by epoch (`semantic.3`), and a seal on its files, so that damage shows at open.
 
-Neither tantivy nor HNSW notices a changed byte: one answers wrongly, the other can take the process down. At `close` a
-checksum of every file is noted; files that do not agree at the next open are damage. After a crash there is no seal;
-the mark of an attempt to open that never ended says that the directory is better not opened again.
+HNSW does not notice a changed byte, which can take the process down. At `close` a checksum of every file is noted;
+files that do not agree at the next open are damage. After a crash there is no seal; the mark of an attempt to open that
+never ended says that the directory is better not opened again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from sqlalchemy import Connection
 
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.owner_only import make_directory
+
+FORMER = "lexical"  # of the index of words that earlier versions kept beside the columns
 
 
 def epoch_of(connection: Connection, name: str) -> int:

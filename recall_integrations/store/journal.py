@@ -24,7 +24,6 @@ from recall_integrations.database.portable import in_parts
 from recall_integrations.database.sending import Sent, insert_rows, send
 from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
-from recall_integrations.text import language_of
 from recall_integrations.types import indexed_text
 
 MARK = "recall.history"
@@ -62,7 +61,7 @@ def noted_point(directory: Path) -> Point | None:
     return Point(seq, said) if isinstance(seq, int) and isinstance(said, str) else None
 
 
-LEXICAL, SEMANTIC = "lexical", "semantic"
+SEMANTIC = "semantic"  # name of the index of vectors
 MOVED = "moved"  # key in `meta` of a store that was brought from another place
 TOUCH = "touch"  # an entry without a memory: names or facts of a scope were written
 KEPT_ENTRIES = 10_000
@@ -96,11 +95,6 @@ class Change:
         if self.text is None:
             return None
         return indexed_text(self.text, self.actor)
-
-    @property
-    def language(self) -> str | None:
-        """The language in which the words of `content` are read: that of the text, whatever the actor is called."""
-        return None if self.text is None else language_of(self.text)
 
 
 def gone(seq: int, scope_id: int, num: int) -> Change:
@@ -307,17 +301,16 @@ def restart(connection: Connection) -> int:
     put_meta(connection, LAST, str(head))
     put_meta(connection, PRUNED, f"{head} {digest}")
     connection.execute(delete(schema.changes))
-    for name in (LEXICAL, SEMANTIC):
-        move(connection, name, head)
+    move(connection, SEMANTIC, head)
     return head
 
 
 def prune_applied(connection: Connection, *, keep: int = KEPT_ENTRIES) -> None:
-    """Drop the entries that both indexes have applied, once more than `keep` of them have gathered.
+    """Drop the entries whose vectors are made, once more than `keep` of them have gathered.
 
     Columns in memory follow the journal, so call this before any are loaded.
     """
-    applied = min((cursors(connection).get(name, 0) for name in (LEXICAL, SEMANTIC)), default=0)
+    applied = cursors(connection).get(SEMANTIC, 0)
     oldest = connection.execute(select(func.min(schema.changes.c.seq))).scalar()
     if oldest is not None and applied - oldest + 1 > keep:
         prune(connection, applied)

@@ -1,8 +1,8 @@
 """`MemoryStore`: the write side, and the reads that the arms are built on.
 
     remember   Memory -> validate -> entities, words, vector -> one SQL transaction (memory, words, vector, mentions,
-               edges, change row, scope version + 1); tantivy, and Chroma where a scope is too large for an exact
-               scan, follow in the background
+               edges, change row, scope version + 1); Chroma, where a scope is too large for an exact scan, follows
+               in the background
 
 The SQL database is the truth. A memory is acknowledged when its transaction has committed; later steps can fail
 without losing it, are caught up at the next write or open, and are named in `recall`'s result until then.
@@ -124,7 +124,6 @@ class MemoryStore:
             parts.column_files,
             self._fact_filling,
         )
-        parts.indexes.owner = weakref.ref(self)
         _OPEN[parts.directory.address] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -487,7 +486,7 @@ class MemoryStore:
         An ordinary word is a name once it is declared: "billing", "the chief". "Will" and "May" in lower case are names
         only if they were declared in lower case. A `UserWarning` names a name that no query can mean ("it", "us"). An
         alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories with one
-        of the names are found through the lexical index and linked (the best 1,000 per name).
+        of the names are found by their words and linked (the best 1,000 per name).
         """
         self._parts.up_to_date()
         where = checked_scope(scope)
@@ -822,8 +821,7 @@ class MemoryStore:
             warming.warm([code])
             warming.settle(code)
         if self.config.query.spelling:
-            with contextlib.suppress(IndexUnavailable):  # reported by the recall, which goes on without it
-                self.speller(scope_id, wait=True)
+            self.speller(scope_id, wait=True)
 
     @property
     def fingerprint(self) -> str:

@@ -33,7 +33,7 @@ from recall_integrations.observability.progress import Told, telling
 from recall_integrations.records import record
 from recall_integrations.store import entities, journal
 from recall_integrations.store.directory import DATABASE, Held, hold
-from recall_integrations.store.journal import LEXICAL, MOVED
+from recall_integrations.store.journal import MOVED
 from recall_integrations.store.opening import MOVING, is_address
 from recall_integrations.store.renewal import COMPACTED
 
@@ -41,7 +41,7 @@ Place = str | os.PathLike[str]
 
 AT_ONCE = 2_000  # rows
 # Of one engine or one directory, and made by the target itself.
-_OWN_META = ("schema_version", f"{LEXICAL}_epoch", "semantic_epoch", COMPACTED, MOVING, MOVED)
+_OWN_META = ("schema_version", "semantic_epoch", COMPACTED, MOVING, MOVED)
 _OWN_OF_SCOPES = {"vector_home": NO_HOME, "vector_until": 0}
 
 
@@ -164,8 +164,7 @@ def _end(source: Held, target: Held) -> None:
         for part in read(left, schema.changes, c.seq > known):
             insert_rows(right, schema.changes, part)
         right.execute(delete(schema.cursors))
-        head, semantic = journal.reached(left)
-        journal.move(right, LEXICAL, head.seq)  # a missing index is made from the stored memories
+        _, semantic = journal.reached(left)
         journal.move(right, journal.SEMANTIC, semantic)
         right.execute(delete(m).where(m.c.key.not_in(_OWN_META)))
         for key, value in left.execute(select(m.c.key, m.c.value)):

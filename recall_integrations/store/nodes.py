@@ -74,7 +74,7 @@ class Node(Held):
             outside.close()
 
     def keeps(self) -> bool:
-        """Return false: no node keeps tantivy's or Chroma's files; words and vectors are read from the record."""
+        """Return false: no node keeps Chroma's files; vectors are read from the record."""
         return False
 
     def try_to_keep(self) -> bool:

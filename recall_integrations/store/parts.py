@@ -107,20 +107,16 @@ class StoreParts:
         collections: Made,
     ) -> None:
         """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
-        engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
+        engine, config, directory = self.engine, self.config, self.directory
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)
         self.facts = FactTables(engine, self.slots, lambda scope_id: catalog.of(scope_id).index)
-        self.spellers = spellers = Spellers(
-            lexical=lambda: indexes.lexical,  # they are made below
-            threshold=config.query.spelling_threshold,
-        )
+        self.spellers = spellers = Spellers(threshold=config.query.spelling_threshold)
         self.indexes = indexes = Indexes(
             directory,
             embedding if asking.here else asking,
             collections=lambda note: collections(directory, asking, lambda: views.scan_max, note),
-            state=lambda: followed.at,
         )
         self.column_files = ColumnFiles(
             directory, embedding=lambda: asking.fingerprint, whole=lambda: not indexes.lag[SEMANTIC]
@@ -229,11 +225,10 @@ class StoreParts:
         """Keep the indexes, since the process that kept them is gone; if that fails, try at the next turn."""
         down = self.asking.down
         try:
-            self.indexes.keep(None if down is None else Vectors(error=down))
+            self.indexes.open(None if down is None else Vectors(error=down))
             with self.engine.connect() as connection:
                 self.column_files.sweep(connection)
         except BaseException as e:
-            self.indexes.let_go()
             self.directory.keep_no_longer()
             if not isinstance(e, RecallError | SQLAlchemyError | OSError):
                 raise

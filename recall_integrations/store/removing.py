@@ -106,9 +106,7 @@ class Removing:
     ) -> None:
         """Apply commits to the indexes: later, where memories are found without them."""
         indexes = self._parts.indexes
-        if followed and indexes.may_wait:
-            indexes.owe(len(changes))
-        else:
+        if not followed or indexes.lag[SEMANTIC]:
             self._parts.catch_up(scope_id, vectors)
         if followed:
             indexes.vectors_written({scope_id})

@@ -13,19 +13,16 @@ from sqlalchemy import Connection, Engine, delete, exists, or_, select
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
 from recall_integrations.database.meta import OWED, get_meta, put_meta
-from recall_integrations.errors import IndexUnavailable
 from recall_integrations.facts import by_llm
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
-from recall_integrations.privacy.logs import told
 from recall_integrations.records import record
 from recall_integrations.resilience.shared_file import CACHE_FILE
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import measure_all
 from recall_integrations.store.collections import Progress
 from recall_integrations.store.directory import DATABASE
-from recall_integrations.store.journal import LEXICAL, SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
 from recall_integrations.text import ANALYSER_VERSION
@@ -38,7 +35,7 @@ RECUT_SHOWN = 5_000  # memories from which cutting their words anew shows a bar:
 
 
 def reindex(parts: StoreParts, progress: Progress | None) -> None:
-    """Make both indexes and all words anew, and every vector with the embedding of the open store."""
+    """Make all words and indexes anew, and every vector with the embedding of the open store."""
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.directory.check_alone("to make its indexes anew")
         parts.column_files.remove()
@@ -46,7 +43,6 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
             languages.recount(connection)
             words.refill(connection)
             _tell_anew(parts, connection)
-        parts.indexes.rebuild(LEXICAL, progress=progress)
         try:
             reembed(parts, progress, changing=False)
         finally:
@@ -59,7 +55,7 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
     if changing:
         with parts.engine.begin() as connection:
             put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
-    parts.indexes.rebuild(SEMANTIC, embed=True, progress=progress)
+    parts.indexes.rebuild(embed=True, progress=progress)
     parts.worth.anew()
     measure_all(parts)
     with parts.engine.begin() as connection:
@@ -80,8 +76,10 @@ def recut(parts: StoreParts) -> None:
     if count:
         parts.directory.check_alone("to read its words anew, as this version does,")
         logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
-        if not _cut(parts, count):
-            return
+        parts.column_files.remove()
+        with counted("Reading words", count, count >= RECUT_SHOWN) as advance, parts.engine.begin() as connection:
+            languages.recount(connection)
+            words.refill(connection, advance)
     with parts.engine.begin() as connection:
         put_meta(connection, ANALYSER, str(ANALYSER_VERSION))
 
@@ -106,28 +104,6 @@ def _tell_anew(parts: StoreParts, connection: Connection) -> None:
             facts.refill(connection, parts.slots, advance)
         by_llm.give_way(connection)
     put_meta(connection, FACTS, "" if parts.slots is None else facts.fingerprint(parts.slots))
-
-
-def _cut(parts: StoreParts, count: int) -> bool:
-    """Cut the words of `count` memories and index them; say whether the index could be made."""
-    parts.column_files.remove()
-    with counted("Reading words", 2 * count, count >= RECUT_SHOWN) as advance:
-        with parts.engine.begin() as connection:
-            languages.recount(connection)
-            words.refill(connection, advance)
-        done = 0
-
-        def indexed(_what: str, at: int, _total: int) -> None:
-            nonlocal done
-            advance(at - done)
-            done = at
-
-        try:
-            parts.indexes.rebuild(LEXICAL, progress=indexed)
-        except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
-            logger.warning("The lexical index could not be made anew: %s", told(e))
-            return False
-    return True
 
 
 ALONE = "to remove for good what was forgotten"
@@ -165,7 +141,6 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.check_open()
         parts.directory.check_alone(ALONE)
-        parts.indexes.apply_owed()
         needed = _sweep(parts)
         if needed:
             _make_anew(parts, progress)
@@ -227,7 +202,6 @@ def _empty(connection: Connection) -> list[int]:
 
 def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
     try:
-        parts.indexes.rebuild(LEXICAL, progress=progress)
         parts.indexes.collections.clear()
     finally:
         parts.views.drop()

@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from recall_integrations.errors import IndexUnavailable, StoreClosed
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.indexes.words import WordIndex
 from recall_integrations.privacy.logs import told
 from recall_integrations.query.spelling import Speller, Vocabulary, lexicon
 from recall_integrations.records import record
@@ -33,7 +32,6 @@ SCOPES_KEPT = 256
 SMALL = 1_000  # memories up to which a vocabulary is built while the recall waits: 5 to 7 ms for 600 turns of a chat
 PART = 256  # stems that a build in the background adds between two pauses, half a millisecond's work
 PAUSE_S = 0.0005
-ADDED_SHARE = 20  # of a scope whose words are not in memory, so small a part may be new to its vocabulary
 LATER_S = 0.25  # before anything is read or built in the background: the first recall shall not share the processor
 
 _reading_words = threading.Lock()
@@ -48,8 +46,6 @@ class _Kept:
     lock: Any = field(default_factory=threading.Lock)  # of the one that builds
     speller: Speller | None = None  # `None` = not built yet
     version: int = -1  # of the scope, as it was counted
-    rows: int = 0  # its memories then, and those of them that were forgotten
-    dead: int = 0
     building: bool = False  # whether a thread does that, or is about to
     # Numbers of the stems in the columns' lexicon that a memory holds, rising, and how many hold each.
     counts: Counts = (_NONE, _NONE)
@@ -58,8 +54,7 @@ class _Kept:
 class Spellers:
     """All scopes' spellers. Threads share it."""
 
-    def __init__(self, *, lexical: Callable[[], WordIndex], threshold: float) -> None:
-        self._lexical = lexical  # gives the stems of a scope whose words are not in memory
+    def __init__(self, *, threshold: float) -> None:
         self._threshold = threshold
         # Reentrant: the store may be collected, and so closed, by a thread of ours that holds it.
         self._lock = threading.RLock()
@@ -91,7 +86,7 @@ class Spellers:
     def of(self, view: ScopeView, *, wait: bool = False) -> Speller | None:
         """Return the scope's speller, or `None` while it is being built (and after `close`).
 
-        Scopes of up to `SMALL` memories are built at once, and so never answer `None` while the lexical index works.
+        Scopes of up to `SMALL` memories are built at once, and so never answer `None`.
         """
         with self._lock:
             if self._closing.is_set():
@@ -99,9 +94,9 @@ class Spellers:
             kept = self._kept.get(view.scope_id)
             if kept is None:
                 kept = self._kept[view.scope_id] = _Kept()
-        if kept.version == view.version or (not wait and self._is_near(kept, view)):
+        if kept.version == view.version:
             return kept.speller
-        if wait or self.is_small(view.count) or (kept.speller is not None and view.text is not None):
+        if wait or self.is_small(view.count) or kept.speller is not None:
             return self._brought(kept, view, wait)
         with self._lock:
             begins, kept.building = not kept.building, True
@@ -110,13 +105,6 @@ class Spellers:
             self._note(view.scope_id, IndexUnavailable("The process can start no more threads."))
         return kept.speller  # of an earlier state, until the thread is done
 
-    @staticmethod
-    def _is_near(kept: _Kept, view: ScopeView) -> bool:
-        """Say whether a large vocabulary that would have to be read whole may stay: little was added, nothing left."""
-        large = kept.speller is not None and view.text is None and view.count > SMALL
-        near = 0 <= view.size - kept.rows <= kept.rows // ADDED_SHARE
-        return large and near and view.size - view.count == kept.dead
-
     def _brought(self, kept: _Kept, view: ScopeView, wait: bool, pause: float = 0.0) -> Speller | None:
         """Return the speller of a view, built or brought forward; `None` where that fails and nobody insists."""
         try:
@@ -124,7 +112,7 @@ class Spellers:
                 if kept.version != view.version:
                     self._build(kept, view, pause)
                 return kept.speller
-        except (IndexUnavailable, OSError, StoreClosed) as e:
+        except (OSError, StoreClosed) as e:
             self.forget(view.scope_id)
             if wait:
                 raise
@@ -143,11 +131,8 @@ class Spellers:
         _read_words()
         if self._closing.is_set():  # the database may be gone
             raise StoreClosed("The store was closed while a vocabulary was being built.")
-        if view.text is None:
-            terms, counts = self._lexical().vocabulary(view.scope_id), (_NONE, _NONE)
-        else:
-            counts = counted(view.text)
-            terms = _differences(kept.counts, counts, view.text.lexicon.stem_text)
+        counts = counted(view.text)
+        terms = _differences(kept.counts, counts, view.text.lexicon.stem_text)
         speller = kept.speller if len(kept.counts[0]) and len(counts[0]) else None
         if speller is None:
             speller = Speller(Vocabulary(), threshold=self._threshold)
@@ -156,7 +141,6 @@ class Spellers:
             if pause:  # else a recall beside it would wait some milliseconds each time that it wants to go on
                 time.sleep(pause)
         kept.speller, kept.version, kept.counts = speller, view.version, counts
-        kept.rows, kept.dead = view.size, view.size - view.count
         self._failed.discard(view.scope_id)
 
     def _note(self, scope_id: int, error: BaseException) -> None:

@@ -97,9 +97,6 @@ class Writer:
             for batch in in_batches(source, batch_size):
                 ids.extend(self._write(scope, batch, chat, ahead))
                 advance(len(batch))
-        if len(ids) > batch_size:  # no caller waits for a single batch
-            with self._parts.errors():
-                self._parts.indexes.apply_owed()
         return ids
 
     def _ahead(self, scope: Scope, batch: Sequence[Memory], messages: Set[str], now: datetime | None = None) -> Ahead:

@@ -23,7 +23,6 @@ from numpy.typing import NDArray
 
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.store import (
     chroma_files,
     collections,
@@ -94,18 +93,16 @@ def kill_after(
 
 
 POINTS: dict[str, Callable[[int], None]] = {
-    "sql committed": lambda n: kill_after(indexes.Indexes, "owe", n, before=True),
-    "lexical index owed": lambda n: kill_after(indexes.Indexes, "owe", n),
-    "before lexical": lambda n: kill_after(LexicalIndex, "apply", n, before=True),
-    "lexical applied": lambda n: kill_after(LexicalIndex, "apply", n),
+    "sql committed": lambda n: kill_after(Removing, "index", n, before=True),
+    "written": lambda n: kill_after(Removing, "index", n),
     "vectors stored": lambda n: kill_after(ChromaFiles, "apply", n, before=True),
     "chroma applied": lambda n: kill_after(ChromaFiles, "apply", n),
-    "cursor not moved": lambda n: kill_after(journal, "move", n, before=True),
-    "cursor moved": lambda n: kill_after(journal, "move", n),
+    "not entered": lambda n: kill_after(journal, "append", n, before=True),
+    "entered": lambda n: kill_after(journal, "append", n),
     "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
     "slice noted": lambda n: kill_after(collections.Collections, "_reach", n),
     "epoch not switched": lambda n: kill_after(index_files, "next_epoch", n, before=True),
-    "epoch switched": lambda n: kill_after(indexes.Indexes, "_sweep", n, before=True),
+    "epoch switched": lambda n: kill_after(ChromaFiles, "sweep", n, before=True),
     "batch forgotten": lambda n: kill_after(Removing, "remove", n),
     "names not forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n, before=True),
     "names forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n),
@@ -167,5 +164,5 @@ def main() -> None:
 
 if __name__ == "__main__":
     filling.QUIET_S, collections.SLICE, chroma_files.AT_ONCE = 0.0, 8, 3  # many steps, in between what is written
-    indexes.OWED_S = collections.WAITED_S = 0.1
+    collections.WAITED_S = 0.1
     main()

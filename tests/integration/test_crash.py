@@ -29,6 +29,7 @@ from recall_integrations.store.doctor import examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
 from tests import in_collections
+from tests.columns import saying
 
 CHILD = Path(__file__).with_name("crash_child.py")
 ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parents[2])}  # also without an install
@@ -116,7 +117,7 @@ def settle(store: MemoryStore, stand: Known, gone: Known, pending: dict[str, Any
 
 def check(store: MemoryStore, stand: Known, gone: Known) -> None:
     """Every way of reading finds exactly what stands."""
-    assert store.indexes.lag == {"lexical": 0, "semantic": 0}
+    assert store.indexes.lag == {"semantic": 0}
     embedding = store.embedding
     for scope in (child.BIG, child.SMALL):
         mine = {i: v for (user, i), v in stand.items() if user == scope.user_id}
@@ -136,8 +137,7 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
         for memory_id, version in mine.items():
             memory = store.get(memory_id, scope=scope)
             assert memory is not None and memory.text == child.text_of(memory_id, version)
-            nums, _ = store.indexes.lexical.search(scope_id, [child.word_of(memory_id, version)], len(mine), 10)
-            assert nums.tolist() == [num_of[memory_id]]
+            assert saying(store, scope_id, child.word_of(memory_id, version)) == [num_of[memory_id]]
             vector = embedding.embed_query(f"Priya: {memory.text}")
             row = view.rows_of([num_of[memory_id]])
             similarity = view.similarity(row, vector)
@@ -155,13 +155,10 @@ def check(store: MemoryStore, stand: Known, gone: Known) -> None:
                 continue
             assert store.get(memory_id, scope=scope) is None
             for old in range(1, version + 1):
-                nums, _ = store.indexes.lexical.search(scope_id, [child.word_of(memory_id, old)], max(1, len(mine)), 10)
-                assert not len(nums)
+                assert not saying(store, scope_id, child.word_of(memory_id, old))
         for memory_id, version in mine.items():  # replaced versions do not come back
             for old in range(1, version):
-                assert not len(
-                    store.indexes.lexical.search(scope_id, [child.word_of(memory_id, old)], len(mine), 10)[0]
-                )
+                assert not saying(store, scope_id, child.word_of(memory_id, old))
     assert store.stats()["vectors"] == len(stand)
     large = [scope for scope in (child.BIG, child.SMALL) if store.indexes.home_of(store.scope_id(scope) or 0)]
     if large:
@@ -191,7 +188,7 @@ def survives(directory: Path, lines: list[dict[str, Any]]) -> None:
     stand, gone, pending = acknowledged(lines)
     found = examine(directory)  # what the process that was killed left is no damage of the record
     wrong = {check.name for check in (*found.of("problem"), *found.of("skipped"))}
-    assert wrong <= {"lexical index", "semantic index"}, [c for c in found.checks if c.state != "ok"]
+    assert wrong <= {"semantic index"}, [c for c in found.checks if c.state != "ok"]
     with reopen(directory) as store:  # also: the lock died with the process
         settle(store, stand, gone, pending)
         check(store, stand, gone)
@@ -212,15 +209,12 @@ def survives(directory: Path, lines: list[dict[str, Any]]) -> None:
     [
         ("sql committed", 1),
         ("sql committed", 9),
-        ("lexical index owed", 1),
-        ("lexical index owed", 12),
-        ("before lexical", 5),
-        ("lexical applied", 1),
-        ("lexical applied", 8),
+        ("written", 1),
+        ("written", 12),
         ("vectors stored", 6),
         ("chroma applied", 7),
-        ("cursor not moved", 11),
-        ("cursor moved", 10),
+        ("not entered", 11),
+        ("entered", 10),
         ("chroma applied", 12),
         ("slice not noted", 1),
         ("slice not noted", 4),
@@ -249,7 +243,7 @@ def test_killed_at_a_random_moment(directory: Path, seed: int) -> None:
 
 def written(directory: Path) -> tuple[Known, Known]:
     """A store with a promoted scope, its writer killed."""
-    process = start(directory, "write", "cursor moved", "50", seed=3)
+    process = start(directory, "write", "written", "50", seed=3)
     stand, gone, pending = acknowledged(lines_until_death(process))
     with reopen(directory) as store:
         settle(store, stand, gone, pending)
@@ -261,7 +255,6 @@ def written(directory: Path) -> tuple[Known, Known]:
 @pytest.mark.parametrize(
     ("point", "count"),
     [
-        ("lexical applied", 1),
         ("epoch not switched", 1),
         ("epoch switched", 2),
         ("chroma applied", 1),
@@ -288,7 +281,6 @@ def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> Non
         ("names not forgotten", 1),
         ("names forgotten", 1),
         ("swept", 1),
-        ("lexical applied", 1),
         ("epoch not switched", 1),
         ("epoch switched", 2),
         ("database not written", 1),

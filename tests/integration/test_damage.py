@@ -27,12 +27,12 @@ from recall_integrations.errors import (
     StoreVersionError,
 )
 from recall_integrations.indexes import vectors as vectors_module
-from recall_integrations.indexes.words import LexicalIndex
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
 from tests import in_collections
+from tests.columns import saying
 
 COUNT = 300
 SCOPE = Scope(user_id="u")
@@ -105,8 +105,7 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
         home = store.indexes.home_of(scope_id)
         reached = 0
         for i in range(0, COUNT, 7):
-            nums, _ = store.indexes.lexical.search(scope_id, [f"note{i}"], COUNT, 10)
-            assert [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"]
+            assert [view.ids[r] for r in view.rows_of(saying(store, scope_id, f"note{i}"))] == [f"m{i}"]
             nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(text(i)), 1)
             reached += [view.ids[r] for r in view.rows_of(nums)] == [f"m{i}"] and cosines[0] > 0.99
         assert reached  # it is asked; that it reaches each one is not promised (docs/decisions.md)
@@ -119,7 +118,7 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
         assert not result.degraded
         optimizer.close()
         notices: list[str] = store.stats()["notices"]
-        assert store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+        assert store.stats()["index_lag"] == {"semantic": 0}
     with MemoryStore.open(directory, embedding=embedding, config=config) as store:
         assert store.stats()["notices"] == []
     return notices
@@ -129,15 +128,6 @@ def finds_everything(directory: Path, embedding: object, config: RecallConfig = 
 @pytest.mark.parametrize(
     ("index", "pattern", "damage"),
     [
-        ("lexical", "lexical.0", delete),
-        ("lexical", "lexical.0", becomes_a_file),
-        ("lexical", "lexical.0/meta.json", delete),
-        ("lexical", "lexical.0/meta.json", garble),
-        ("lexical", "lexical.0/meta.json", truncate),
-        ("lexical", "lexical.0/*.term", delete),
-        ("lexical", "lexical.0/*.term", garble),
-        ("lexical", "lexical.0/*.idx", garble),
-        ("lexical", "lexical.0/*.fast", truncate),
         ("semantic", "semantic.0", delete),
         ("semantic", "semantic.0", becomes_a_file),
         ("semantic", "semantic.0/chroma.sqlite3", delete),
@@ -238,25 +228,6 @@ def test_small_scope_does_not_need_chroma(
         result = QueryOptimizer(store).recall("note17 birds", scope=SCOPE, now=NOW, k=3, time_budget_ms=60_000)
     assert result.hits[0].memory.id == "m17"
     assert not result.degraded
-
-
-def test_index_that_cannot_be_rebuilt_is_named_and_the_rest_goes_on(
-    copy: Path, module_embedding: object, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    garble(copy / "lexical.0" / "meta.json")
-
-    def full(*_: object, **__: object) -> None:
-        raise IndexUnavailable("No space left.")
-
-    with monkeypatch.context() as patched:
-        patched.setattr(LexicalIndex, "apply", full)
-        with MemoryStore.open(copy, embedding=module_embedding, config=CONFIG) as store:
-            assert "could not be rebuilt" in store.stats()["notices"][-1]
-            store.add_entity("Birds", scope=SCOPE)
-            result = QueryOptimizer(store).recall("note17 about birds", scope=SCOPE, now=NOW, k=3)
-            assert not result.degraded  # the words of the scope are in memory: nobody asks the index
-            assert result.hits[0].memory.id == "m17"
-    finds_everything(copy, module_embedding)
 
 
 # -- the database ------------------------------------------------------------------------------------------------------
@@ -438,7 +409,7 @@ def test_embedding_that_is_down_costs_nothing_but_vectors(
     model.fails, model.error = (lambda _text: True), error  # type: ignore[attr-defined]
     assert flaky.remember(Memory("second kestrel", id="b")) == "b"
     assert flaky.get("b") is not None
-    assert flaky.stats()["index_lag"] == {"lexical": 0, "semantic": 1}
+    assert flaky.stats()["index_lag"] == {"semantic": 1}
     assert "semantic index is behind" in flaky.stats()["notices"][-1]
     assert "told to fail" in caplog.text
     scope_id = flaky.scope_id(Scope())
@@ -458,7 +429,7 @@ def test_embedding_that_is_down_costs_nothing_but_vectors(
 
     model.fails = lambda _text: False  # type: ignore[attr-defined]
     flaky.remember(Memory("third", id="c"))
-    assert flaky.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert flaky.stats()["index_lag"] == {"semantic": 0}
     assert flaky.stats()["vectors"] == 43
     vectors_agree(flaky)
 
@@ -473,7 +444,7 @@ def test_embedding_that_was_down_is_caught_up_at_open(
     flaky.close()
     model.fails = lambda _text: False  # type: ignore[attr-defined]
     store = open_store()
-    assert store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert store.stats()["index_lag"] == {"semantic": 0}
     assert store.stats()["vectors"] == 1
     vectors_agree(store)
 
@@ -491,7 +462,7 @@ def test_rebuilding_does_not_hide_what_was_never_embedded(
     delete(store.path / "semantic.0")
     store = open_store(config=config)
     assert "rebuilt" in store.stats()["notices"][0]
-    assert store.stats()["index_lag"] == {"lexical": 0, "semantic": 1}
+    assert store.stats()["index_lag"] == {"semantic": 1}
     assert store.indexes.settle(60) and in_collections.count(store) == 1
     embedding.fails = lambda _text: False  # type: ignore[attr-defined]
     store.remember(Memory("third", id="c"))
@@ -501,7 +472,7 @@ def test_rebuilding_does_not_hide_what_was_never_embedded(
 def test_one_text_that_cannot_be_embedded_does_not_block_the_others(flaky: MemoryStore) -> None:
     flaky.embedding.fails = lambda text: "poison" in text  # type: ignore[attr-defined]
     flaky.remember_many([Memory("poison", id="p"), Memory("fine", id="f"), Memory("good", id="g")])
-    assert flaky.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert flaky.stats()["index_lag"] == {"semantic": 0}
     assert "1 of 3 texts could not be embedded" in flaky.stats()["notices"][-1]
     scope_id = flaky.scope_id(Scope())
     assert scope_id is not None
@@ -534,27 +505,6 @@ def test_embedding_that_returns_nonsense_is_like_one_that_is_down(
     monkeypatch.undo()
     flaky.remember("third")
     vectors_agree(flaky)
-
-
-def test_an_interrupt_between_index_and_cursor_does_not_double(
-    flaky: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    from recall_integrations.store import journal
-
-    def interrupted(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(journal, "move", interrupted)
-        flaky.remember(Memory("second kestrel", id="b"))
-        with pytest.raises(KeyboardInterrupt):
-            flaky.indexes.apply_owed()
-    flaky.remember(Memory("third", id="c"))
-    scope_id = flaky.scope_id(Scope())
-    assert scope_id is not None
-    nums, _ = flaky.indexes.lexical.search(scope_id, ["kestrel"], 3, 10)
-    assert len(nums) == 1
-    assert flaky.indexes.lexical.count == flaky.stats()["vectors"] == 3
 
 
 def test_errors_of_the_database_are_of_our_tree(store: MemoryStore) -> None:

@@ -16,10 +16,11 @@ from recall_integrations.store.directory import DATABASE
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, Scope
 from tests import in_collections
+from tests.columns import saying
 
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="u")
-LARGE = RecallConfig(retrieval=RetrievalConfig(exact_max=5, cache_mb=0))  # words and vectors come from the indexes
+LARGE = RecallConfig(retrieval=RetrievalConfig(exact_max=5, cache_mb=0))  # vectors come from the collections
 SMALL = RecallConfig()
 Open = Callable[[], MemoryStore]
 
@@ -56,15 +57,14 @@ def holds(store: MemoryStore, there: Sequence[str], gone: Sequence[str]) -> None
     view, home = store.view(scope_id), store.indexes.home_of(scope_id)
     assert store.indexes.settle(60)
     for name in there:
-        nums, _ = store.indexes.lexical.search(scope_id, [name], view.count, 10)
-        assert [view.ids[r] for r in view.rows_of(nums)] == [name], name
+        assert [view.ids[r] for r in view.rows_of(saying(store, scope_id, name))] == [name], name
         if not home:
             continue
         nums, cosines = store.indexes.neighbours.nearest(home, store.embedding.embed_query(f"the {name} hovers"), 1)
         assert [view.ids[r] for r in view.rows_of(nums)] == [name] and cosines[0] > 0.99, name
     for name in gone:
-        assert store.indexes.lexical.document_frequency(scope_id, name) == 0
-    assert store.indexes.lexical.count == store.stats()["vectors"] == view.count == len(there)
+        assert not saying(store, scope_id, name)
+    assert store.stats()["vectors"] == view.count == len(there)
     assert not home or in_collections.count(store) == len(there)
     optimizer = QueryOptimizer(store)
     for name in there:
@@ -127,7 +127,7 @@ def test_another_continuation_of_equal_length(opened: Open, tmp_path: Path) -> N
         holds(store, [*FIRST, *OTHER], LATER)
     put_back(tmp_path / "other", directory)
     with opened() as store:
-        assert rebuilt(store) == {"lexical", *semantic(store)}
+        assert rebuilt(store) == semantic(store)
         holds(store, [*FIRST, *LATER], OTHER)
 
 
@@ -140,42 +140,39 @@ def test_the_last_writes_are_lost_with_the_wal(opened: Open, tmp_path: Path) -> 
     back_up(directory, backup)
     store = opened()
     put(store, LATER)
-    store.indexes.apply_owed()
     assert store.indexes.settle(60)
     store.indexes.close(sealed=False)
     store.close()
     put_back(backup, directory)
     with opened() as store:
-        assert len(store.stats()["notices"]) == 1 + len(semantic(store))
+        assert len(store.stats()["notices"]) == len(semantic(store))
         holds(store, FIRST, LATER)
 
 
-@pytest.mark.parametrize("index", ["lexical", "semantic"])
-def test_an_older_index_put_back(opened: Open, tmp_path: Path, index: str) -> None:
+def test_an_older_index_put_back(opened: Open, tmp_path: Path) -> None:
     """The other way round: what the database believes to be applied is not there."""
     with opened() as store:
         put(store, FIRST)
         directory = store.path
-        if index == "semantic" and not semantic(store):
+        if not semantic(store):
             assert not list(directory.glob("semantic.*"))
             return
-    shutil.copytree(directory / f"{index}.0", tmp_path / "kept")
+    shutil.copytree(directory / "semantic.0", tmp_path / "kept")
     with opened() as store:
         put(store, LATER)
         for name in FIRST:
             store.forget(name, scope=SCOPE)  # as many as before
         assert store.indexes.settle(60)
-    shutil.rmtree(directory / f"{index}.0")
-    shutil.copytree(tmp_path / "kept", directory / f"{index}.0")
+    shutil.rmtree(directory / "semantic.0")
+    shutil.copytree(tmp_path / "kept", directory / "semantic.0")
     with opened() as store:
-        assert rebuilt(store) == {index}
+        assert rebuilt(store) == {"semantic"}
         holds(store, LATER, FIRST)
 
 
 def test_pruning_keeps_what_the_indexes_are_known_by(opened: Open) -> None:
     with opened() as store:
         put(store, FIRST)
-        store.indexes.apply_owed()
         with store.engine.begin() as connection:
             journal.prune(connection, journal.last_seq(connection))
     with opened() as store:

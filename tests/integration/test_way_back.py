@@ -23,6 +23,7 @@ from recall_integrations.store.doctor import Findings, examine, repair
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.testing import HashEmbedding
 from recall_integrations.types import Memory, Scope
+from tests.columns import saying
 
 ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 5, 1, tzinfo=timezone.utc)
@@ -57,8 +58,7 @@ def holds(path: Path, names: list[str], gone: list[str]) -> None:
         view, home = store.view(scope_id), store.indexes.home_of(scope_id)
         assert store.indexes.settle(60)
         for name in names:
-            nums, _ = store.indexes.lexical.search(scope_id, [name], view.count, 5)
-            assert [view.ids[row] for row in view.rows_of(nums)] == [name]
+            assert [view.ids[row] for row in view.rows_of(saying(store, scope_id, name))] == [name]
             nums, cosines = store.indexes.neighbours.nearest(home, EMBEDDING.embed_query(f"the {name} hovers"), 1)
             assert [view.ids[row] for row in view.rows_of(nums)] == [name] and cosines[0] > 0.99
         for name in names[::10]:
@@ -100,7 +100,7 @@ def flipped(path: Path) -> None:
 @pytest.mark.sweep(every=5)
 @pytest.mark.parametrize("sealed", [True, pytest.param(False, marks=pytest.mark.slow)], ids=["closed", "killed"])
 @pytest.mark.parametrize("damage", [truncated, flipped, Path.unlink])
-@pytest.mark.parametrize("pattern", ["lexical.0/*.idx", "lexical.0/meta.json", "semantic.0/chroma.sqlite3"])
+@pytest.mark.parametrize("pattern", ["semantic.0/*/data_level0.bin", "semantic.0/chroma.sqlite3"])
 def test_damaged_index_files(path: Path, pattern: str, damage: Callable[[Path], None], sealed: bool) -> None:
     damage(max(path.glob(pattern), key=lambda p: p.stat().st_size))
     index = pattern.partition(".")[0]
@@ -116,10 +116,8 @@ def killed_copy(path: Path, to: Path) -> Iterator[Path]:
     """The directory as a process leaves it that is killed after it has put the later ones."""
     with opened(path) as store:
         put(store, LATER)
-        store.indexes.apply_owed()
         assert store.indexes.settle(60)
-        for name in ("lexical.0", "semantic.0"):
-            shutil.copytree(path / name, to / name)
+        shutil.copytree(path / "semantic.0", to / "semantic.0")
         for name in ("recall.db", "recall.db-wal"):
             shutil.copy2(path / name, to / name)
     yield to
@@ -143,22 +141,23 @@ def test_a_damaged_wal(path: Path, tmp_path: Path, what: str) -> None:
             wal.write_bytes(b"\x55" * wal.stat().st_size)
     shutil.copytree(copy, tmp_path / "other")
     before = examine(copy)
-    for name in ("lexical index", "semantic index"):
-        assert before[name].state == "problem" and "that the database does not have" in before[name].says
+    index = before["semantic index"]
+    assert index.state == "problem" and "that the database does not have" in index.says
     mended(copy)
     holds(copy, FIRST, LATER)
     with opened(tmp_path / "other") as store:  # and without the doctor
-        assert [notice.split()[1] for notice in store.stats()["notices"]] == ["lexical", "semantic"]
+        assert [notice.split()[1] for notice in store.stats()["notices"]] == ["semantic"]
     holds(tmp_path / "other", FIRST, LATER)
 
 
 def test_a_restored_backup(path: Path, original: Path) -> None:
     with opened(path) as store:
         put(store, LATER)
+        assert store.indexes.settle(60)
     shutil.copy2(original / "recall.db", path / "recall.db")
-    assert "may be a backup" in examine(path)["lexical index"].says
+    assert "may be a backup" in examine(path)["semantic index"].says
     found = mended(path)
-    assert "knows of 30 changes that the database does not have" in found["lexical index"].says
+    assert "knows of 30 changes that the database does not have" in found["semantic index"].says
     holds(path, FIRST, LATER)
 
 

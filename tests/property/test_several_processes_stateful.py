@@ -190,7 +190,7 @@ def test_a_take_over_that_fails_is_tried_again(tmp_path: Path, monkeypatch: pyte
         assert len(QueryOptimizer(store).recall("kestrel").hits) == 2
         third.close()
         store.remember("and went")
-        assert store._parts.directory.keeps() and store.stats()["index_lag"] == {"lexical": 0, "semantic": 0}
+        assert store._parts.directory.keeps() and store.stats()["index_lag"] == {"semantic": 0}
 
 
 def test_an_interrupt_in_a_turn_gives_it_back(tmp_path: Path) -> None:

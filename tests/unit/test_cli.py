@@ -260,7 +260,7 @@ def test_stats(store: Path, recall: Recall) -> None:
     assert data["format"] == 1 and data["memories"] == 3
     assert data["scopes"] == [{"scope": "-/-/-", "memories": 3}]
     assert data["first_event"] == data["last_event"] == "2026-03-03T09:00:00+00:00"
-    assert data["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert data["index_lag"] == {"semantic": 0}
 
 
 def test_stats_of_an_empty_store(tmp_path: Path, recall: Recall) -> None:
@@ -343,7 +343,7 @@ def test_help_is_there(recall: Recall, command: list[str]) -> None:
 
 def test_the_doctor_names_what_it_checked_and_mends(store: Path, recall: Recall) -> None:
     clean = recall("doctor", store)
-    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 17 and "Clean. 17 checks" in clean.stdout
+    assert clean.exit_code == 0 and clean.stdout.count("ok ") == 16 and "Clean. 16 checks" in clean.stdout
     with closing(sqlite3.connect(store / "recall.db")) as connection:
         connection.execute("DELETE FROM words WHERE num = 1")
         connection.commit()

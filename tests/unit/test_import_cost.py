@@ -13,7 +13,6 @@ ROOMS = {"adapters", "collector", "errors", "optimizer", "records", "resilience"
 MODULES = {"deadline", "clock", "given", "memory_store"}  # of those that hold what a store and a recall need
 SHAPES = {"absent", "documents", "nodes", "runs", "shapes", "spans"}  # of adapters: what the frameworks are given
 HEAVY = (
-    "tantivy",
     "tokenizers",
     "safetensors",
     "dateparser",

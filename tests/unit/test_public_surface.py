@@ -92,7 +92,7 @@ def test_signatures():
 def test_importing_the_package_loads_no_framework_and_no_index():
     code = (
         "import sys, recall_integrations; "
-        "heavy = {'langchain_core', 'llama_index', 'chromadb', 'tantivy', 'dateparser', 'torch', 'numpy'}; "
+        "heavy = {'langchain_core', 'llama_index', 'chromadb', 'dateparser', 'torch', 'numpy'}; "
         "print(*sorted(heavy & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -102,7 +102,7 @@ def test_importing_the_package_loads_no_framework_and_no_index():
 def test_the_retriever_loads_indexes_on_first_use_only():
     code = (
         "import sys; from recall_integrations import OptimizedRecallRetriever, MemoryStore; "
-        "late = {'chromadb', 'tantivy', 'dateparser', 'torch', 'sentence_transformers', 'rank_bm25'}; "
+        "late = {'chromadb', 'dateparser', 'torch', 'sentence_transformers', 'rank_bm25'}; "
         "print(*sorted(late & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

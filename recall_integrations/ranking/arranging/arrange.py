@@ -167,7 +167,7 @@ def occurrence_first(
         places = places[inside[fused.rows[places]]]
     rows, scores = fused.rows[places], fused.scores[places]
     vectors, text = view.vectors_of(rows), view.text
-    if len(rows) < 2 or vectors is None or text is None:
+    if len(rows) < 2 or vectors is None:
         return fused
     stems = [set(text.lexicon.stems[text.words[text.starts[row] : text.starts[row + 1]]].tolist()) for row in rows]
     if text.held(rows[:1].tolist(), list(asked.words))[0]:

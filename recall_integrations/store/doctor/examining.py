@@ -30,8 +30,7 @@ from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.collections import Collections
-from recall_integrations.store.column_files import COLUMNS
-from recall_integrations.store.directory import DATABASE, Held, hold
+from recall_integrations.store.directory import COLUMNS, DATABASE, Held, hold
 from recall_integrations.store.doctor import contents, indexes
 from recall_integrations.store.doctor.contents import (
     AHEAD,
@@ -66,10 +65,9 @@ from recall_integrations.store.doctor.findings import (
     reading,
     shut_out_others,
 )
-from recall_integrations.store.doctor.indexes import check_name
 from recall_integrations.store.index_files import epoch_of, remove_path
 from recall_integrations.store.indexes import Indexes
-from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.journal import SEMANTIC
 
 logger = logging.getLogger("recall_integrations")
 
@@ -78,7 +76,7 @@ SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
 )
 _OF_DATABASE = (
     *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, JOURNAL),
-    *(check_name(LEXICAL), check_name(SEMANTIC)),
+    indexes.NAME,
 )
 _BACKUP = (
     "Restore it from a backup, or try `sqlite3 recall.db .recover` on a copy: rows are lost, and which cannot be told."
@@ -132,7 +130,7 @@ def there(path: str | os.PathLike[str]) -> Path:
     """Return the directory of a store."""
     directory = Path(path)
     try:
-        if (directory / DATABASE).exists() or any(any(directory.glob(f"{name}.*")) for name in (LEXICAL, SEMANTIC)):
+        if (directory / DATABASE).exists() or (directory / COLUMNS).exists() or any(directory.glob(f"{SEMANTIC}.*")):
             return directory
     except (OSError, ValueError) as e:
         raise StorePathError(f"Cannot read {directory}: {e}. Check the path and its permissions.") from e
@@ -178,12 +176,11 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
     read = found.contents = contents.read(connection, now, tell)
     found.checks += _of_rows(read)
     found.checks.append(examine_journal(connection, read.living | {num: scope for scope, num in read.unreadable}))
-    epochs = {name: epoch_of(connection, name) for name in (LEXICAL, SEMANTIC)}
-    for name, epoch in epochs.items():
-        tell(check_name(name), 0, 1)
-        found.checks.append(indexes.examine(connection, name, directory / f"{name}.{epoch}", read))
-        tell(check_name(name), 1, 1)
-    check, found.leftovers = leftovers(directory, epochs)
+    current = f"{SEMANTIC}.{epoch_of(connection, SEMANTIC)}"
+    tell(indexes.NAME, 0, 1)
+    found.checks.append(indexes.examine(connection, directory / current, read))
+    tell(indexes.NAME, 1, 1)
+    check, found.leftovers = leftovers(directory, current)
     found.checks.append(check)
 
 
@@ -416,8 +413,7 @@ def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) ->
     if wrong & {MEMORIES, LINKS, SCOPES, WORDS, LANGUAGES, JOURNAL}:
         with held.engine.begin() as connection:
             _mend_rows(connection, held.path, before.contents, wrong)
-    names = [name for name in (LEXICAL, SEMANTIC) if wrong & {MEMORIES, JOURNAL, check_name(name)}]
-    failures = _rebuilt(held, before.contents, names, progress)
+    failures = _rebuilt(held, before.contents, progress) if wrong & {MEMORIES, JOURNAL, indexes.NAME} else {}
     for path in [*before.leftovers, *([held.path / COLUMNS] if wrong else [])]:  # columns of the state before
         remove_path(path)
     return replace(first, checks=_first_seen(first, before)), failures
@@ -450,10 +446,10 @@ def _mend_rows(connection: Connection, directory: Path, found: Contents, wrong: 
         journal.restart(connection)
 
 
-def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell | None) -> dict[str, str]:
-    """Make indexes anew from the database; return why one could not be made, by the name of its check."""
-    if not names:
-        return {}
+def _rebuilt(held: Held, found: Contents, progress: Tell | None) -> dict[str, str]:
+    """Make the index anew from the database, where there is one; return why that failed, by the name of its check."""
+    if not found.homes and not any(held.path.glob(f"{SEMANTIC}.*")):
+        return {}  # no scope is so large that there is one
     made = Indexes(
         held,
         Noted(found),
@@ -465,18 +461,13 @@ def _rebuilt(held: Held, found: Contents, names: Sequence[str], progress: Tell |
             fingerprint=lambda: found.embedding or "",
         ),
     )
-    failures = {}
     try:
-        for name in names:
-            if name == SEMANTIC and not found.homes and not any(held.path.glob(f"{SEMANTIC}.*")):
-                continue  # no scope is so large that there is one
-            try:
-                made.rebuild(name, progress=progress)
-            except (RecallError, OSError) as e:
-                failures[check_name(name)] = f"It could not be made anew: {e}"
+        made.rebuild(progress=progress)
+    except (RecallError, OSError) as e:
+        return {indexes.NAME: f"It could not be made anew: {e}"}
     finally:
-        made.close()
-    return failures
+        made.close(sealed=True)
+    return {}
 
 
 def _reindexed(directory: Path, embedding: Any, clock: Clock, progress: Tell | None) -> dict[str, str]:

@@ -6,7 +6,7 @@ import os
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -23,9 +23,8 @@ from recall_integrations.owner_only import OTHERS, others_read
 from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
-from recall_integrations.store.column_files import COLUMNS
-from recall_integrations.store.directory import DATABASE, LEARNS, LOCK, WRITING, below, size_of
-from recall_integrations.store.journal import LEXICAL, SEMANTIC
+from recall_integrations.store.directory import COLUMNS, DATABASE, LEARNS, LOCK, WRITING, below, size_of
+from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.turns import PROCESSES, open_in
 
 OK = "ok"
@@ -227,14 +226,14 @@ def _open_elsewhere(others: list[int]) -> Check:
     return problem(HOLDER, f"The store is open in {named}.", "Close it there and ask again.")
 
 
-def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]:
-    """Find directories of other epochs, and drafts of files; return the check, and the paths."""
-    current = {f"{name}.{epoch}" for name, epoch in epochs.items()}
-    found = [p for name in (LEXICAL, SEMANTIC) for p in path.glob(f"{name}.*") if p.name not in current]
+def leftovers(path: Path, current: str) -> tuple[Check, list[Path]]:
+    """Find directories of other epochs than the current one, and drafts of files; return the check, and the paths."""
+    indexes = (index_files.FORMER, SEMANTIC)
+    found = [p for name in indexes for p in path.glob(f"{name}.*") if p.name != current]
     for name in _KNOWN:
         found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
     marks = (journal.MARK, index_files.SEAL)
-    drafts = {(path / name / mark).with_suffix(".new") for name in current for mark in marks}
+    drafts = {(path / current / mark).with_suffix(".new") for mark in marks}
     drafts.add(path / f"{_CHECKED}.new")
     found = sorted([*found, *(p for p in drafts if p.is_file())])
     if found:
@@ -242,7 +241,7 @@ def leftovers(path: Path, epochs: Mapping[str, int]) -> tuple[Check, list[Path]]
         says = f"{files} of work that did not end."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
-    kept = {*_OWN, *current, *(f"{name}.lock" for name in _KNOWN)}
+    kept = {*_OWN, current, *(f"{name}.lock" for name in _KNOWN)}
     others = sorted(p.name for p in path.iterdir() if p.name not in kept and not p.name.startswith("."))
     if others:
         return notice(LEFTOVERS, "Files that are not the store's. They are left alone.", "", others), []

@@ -2,29 +2,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from recall_integrations.arms.base import ArmRequest, ArmResult
 from recall_integrations.arms.retrievers import LexicalRetriever
-from recall_integrations.errors import IndexUnavailable, RecallTimeout
+from recall_integrations.errors import RecallTimeout
 from recall_integrations.indexes import bm25
-from recall_integrations.indexes.words import LexicalIndex, idf
+from recall_integrations.indexes.bm25 import Bm25, idf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.text import stems
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
 
 Ask = Callable[..., ArmRequest]
 Ids = Callable[[ArmRequest, ArmResult], list[str]]
 U1, U2 = Scope(user_id="u1"), Scope(user_id="u2")
-
-
-def arm(store: MemoryStore) -> LexicalRetriever:
-    return LexicalRetriever(lambda: store.indexes.lexical)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +47,7 @@ def arm(store: MemoryStore) -> LexicalRetriever:
 def test_query_text_is_never_syntax(store: MemoryStore, ask: Ask, ids: Ids, query: str) -> None:
     store.remember_many([Memory("a kestrel hovers", id="a"), Memory("an owl sleeps", id="b")])
     request = ask(store, query)
-    assert ids(request, arm(store).search(request)) == ["a"]
+    assert ids(request, LexicalRetriever().search(request)) == ["a"]
 
 
 @pytest.mark.parametrize("forgotten", [0, 3, 150])
@@ -79,7 +73,7 @@ def test_a_large_scope_gives_what_a_small_one_gives(
             for large in (1_000_000, 0):
                 monkeypatch.setattr(bm25, "LARGE", large)
                 request = ask(store, query, filters=filters, limit=20)
-                found.append(arm(store).search(request))
+                found.append(LexicalRetriever().search(request))
             small, big = found
             assert len(small.rows)
             assert small.rows.tolist() == big.rows.tolist()
@@ -90,25 +84,25 @@ def test_a_large_scope_gives_what_a_small_one_gives(
 def test_query_without_a_known_word(store: MemoryStore, ask: Ask, ids: Ids, query: str) -> None:
     store.remember("a kestrel hovers")
     request = ask(store, query)
-    assert ids(request, arm(store).search(request)) == []
+    assert ids(request, LexicalRetriever().search(request)) == []
 
 
 def test_a_thousand_words(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     store.remember(Memory("a kestrel hovers", id="a"))
     request = ask(store, "kestrel " + " ".join(f"word{i}" for i in range(1000)))
-    assert ids(request, arm(store).search(request)) == ["a"]
+    assert ids(request, LexicalRetriever().search(request)) == ["a"]
 
 
 def test_another_scope_with_the_same_words_changes_nothing(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     texts = ["kestrel kestrel hovers", "a kestrel", "an owl"]
     store.remember_many([Memory(t, id=f"m{i}") for i, t in enumerate(texts)], scope=U1)
     request = ask(store, "kestrel hovers", scope=U1)
-    alone = arm(store).search(request)
+    alone = LexicalRetriever().search(request)
     assert ids(request, alone) == ["m0", "m1"]
     # As long as the others on average, so that only the document frequencies could tell.
     store.remember_many([Memory("kestrel hovers", id=f"x{i}") for i in range(30)], scope=U2)
     request = ask(store, "kestrel hovers", scope=U1)
-    beside = arm(store).search(request)
+    beside = LexicalRetriever().search(request)
     assert ids(request, beside) == ["m0", "m1"]
     np.testing.assert_allclose(beside.scores, alone.scores, rtol=1e-4)
 
@@ -120,7 +114,7 @@ def test_scores_are_bm25_with_the_scopes_own_idf(store: MemoryStore, ask: Ask) -
         [Memory("kestrel kestrel", id="a"), Memory("kestrel owl", id="b"), Memory("merlin", id="c")], scope=U1
     )
     request = ask(store, "kestrel owl", scope=U1)
-    result = arm(store).search(request)
+    result = LexicalRetriever().search(request)
     by_id = {request.view.ids[r]: s for r, s in zip(result.rows.tolist(), result.scores.tolist(), strict=True)}
     k1 = 1.2
     kestrel, owl = math.log(1 + (3 - 2 + 0.5) / 2.5), math.log(1 + (3 - 1 + 0.5) / 1.5)
@@ -131,7 +125,7 @@ def test_scores_are_bm25_with_the_scopes_own_idf(store: MemoryStore, ask: Ask) -
 
 def test_short_texts_count_as_long_as_the_pivot(store: MemoryStore, ask: Ask) -> None:
     store.remember_many([Memory("kestrel", id="a"), Memory("kestrel " + "hover " * (PIVOT // 2), id="b")])
-    result = arm(store).search(ask(store, "kestrel"))
+    result = LexicalRetriever().search(ask(store, "kestrel"))
     assert result.scores[0] == pytest.approx(result.scores[1])
 
 
@@ -140,9 +134,9 @@ def test_frequencies_are_the_scopes_own(store: MemoryStore) -> None:
     store.remember("kestrel", scope=U2)
     one, two = store.scope_id(U1), store.scope_id(U2)
     assert one is not None and two is not None
-    assert store.indexes.lexical.document_frequency(one, "kestrel") == 2
-    assert store.indexes.lexical.document_frequency(two, "kestrel") == 1
-    assert store.indexes.lexical.document_frequency(one, "owl") == 0
+    assert store.view(one).text.frequency("kestrel") == 2
+    assert store.view(two).text.frequency("kestrel") == 1
+    assert store.view(one).text.frequency("owl") == 0
 
 
 def test_forgotten_and_replaced_are_not_found(store: MemoryStore, ask: Ask, ids: Ids) -> None:
@@ -150,13 +144,13 @@ def test_forgotten_and_replaced_are_not_found(store: MemoryStore, ask: Ask, ids:
     store.forget("m0")
     store.remember(Memory("an owl", id="m1"))
     request = ask(store, "kestrel")
-    assert ids(request, arm(store).search(request)) == ["m2", "m3"]
+    assert ids(request, LexicalRetriever().search(request)) == ["m2", "m3"]
 
 
 def test_ties_are_broken_by_id_also_at_the_cut(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     store.remember_many([Memory("kestrel", id=f"m{i:03}") for i in reversed(range(150))])
     request = ask(store, "kestrel", limit=5)
-    assert ids(request, arm(store).search(request)) == [f"m{i:03}" for i in range(5)]
+    assert ids(request, LexicalRetriever().search(request)) == [f"m{i:03}" for i in range(5)]
 
 
 def test_filter_gets_its_share(store: MemoryStore, ask: Ask, ids: Ids) -> None:
@@ -164,98 +158,33 @@ def test_filter_gets_its_share(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     few = [Memory("one kestrel among owls", id=f"f{i}", type=MemoryType.FACT) for i in range(7)]
     store.remember_many([*many, *few])
     request = ask(store, "kestrel", limit=7, filters=Filters(types=(MemoryType.FACT,)))
-    assert ids(request, arm(store).search(request)) == [f"f{i}" for i in range(7)]
+    assert ids(request, LexicalRetriever().search(request)) == [f"f{i}" for i in range(7)]
 
 
 def test_filter_that_nothing_meets_and_a_deadline_that_has_passed(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     store.remember_many([Memory("kestrel", id=f"m{i}") for i in range(60)])
     nothing = Filters(types=(MemoryType.FACT,))
     request = ask(store, "kestrel", limit=3, filters=nothing)
-    assert ids(request, arm(store).search(request)) == []
+    assert ids(request, LexicalRetriever().search(request)) == []
     with pytest.raises(RecallTimeout):
-        arm(store).search(ask(store, "kestrel", limit=3, filters=nothing, deadline=Deadline.after(0)))
+        LexicalRetriever().search(ask(store, "kestrel", limit=3, filters=nothing, deadline=Deadline.after(0)))
 
 
 def test_actor_is_indexed_with_the_text(store: MemoryStore, ask: Ask, ids: Ids) -> None:
     store.remember_many([Memory("I went out", id="a", actor="Henrietta"), Memory("I went out", id="b", actor="Sam")])
     request = ask(store, "What did Henrietta do?")
-    assert ids(request, arm(store).search(request)) == ["a"]
+    assert ids(request, LexicalRetriever().search(request)) == ["a"]
 
 
-def test_index_alone(tmp_path: Path) -> None:
-    index = LexicalIndex(tmp_path / "lexical")
-    index.apply([(1, 10, "a kestrel"), (1, 11, "an owl")], [])
-    index.apply([(1, 10, "a kestrel")], [], replay=True)  # after a crash
-    assert index.count == 2
-    index.apply([], [11, 99])
-    assert index.count == 1
-    index.close()
-    index.close()
-    again = LexicalIndex(tmp_path / "lexical")
-    nums, scores = again.search(1, stems("kestrel"), 1, 10)
-    assert nums.tolist() == [10] and scores[0] > 0
-    assert again.search(1, [], 1, 10)[0].size == 0
-    assert again.search(2, ["kestrel"], 1, 10)[0].size == 0
-    again.apply([(1, 12, "the")], [])  # not one word to index
-    assert again.count == 2
-    again.close()
-
-
-def test_what_is_in_the_index_is_looked_for_only_where_it_may_be(tmp_path: Path) -> None:
-    """That costs time: whoever writes what is new does not pay for it, and whoever writes it twice has it twice."""
-    index = LexicalIndex(tmp_path / "lexical")
-    for count in (1, 2):
-        index.apply([(1, 10, "a kestrel")], [])
-        assert index.count == count
-    index.apply([(1, 10, "a kestrel")], [], replay=True)
-    assert index.count == 1
-    index.close()
-
-
-def test_other_forms_of_a_word_count_for_less(tmp_path: Path) -> None:
-    index = LexicalIndex(tmp_path / "lexical")
-    index.apply([(1, 10, "kestrel"), (1, 11, "merlin"), (1, 12, "owl")], [])
-    nums, scores = index.search(1, ["kestrel"], 3, 10, weaker=["merlin", "kestrel"])
-    assert nums.tolist() == [10, 11]
-    assert scores[0] == pytest.approx(idf(1, 3), rel=1e-4)
-    assert scores[1] == pytest.approx(0.6 * idf(1, 3), rel=1e-4)
-    index.close()
-
-
-def test_a_write_that_fails_is_dropped_and_the_next_one_works(tmp_path: Path) -> None:
-    index = LexicalIndex(tmp_path / "lexical")
-    with pytest.raises(IndexUnavailable, match="cannot be written"):
-        index.apply([(1, 1, "fine"), (1, -5, "no such number")], [])
-    assert index.count == 0
-    index.apply([(1, 1, "fine")], [])
-    assert index.count == 1
-    index.close()
-
-
-def test_place_that_cannot_be_used(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    with pytest.raises(IndexUnavailable):
-        LexicalIndex(tmp_path / "file")
+def test_other_forms_of_a_word_count_for_less(store: MemoryStore) -> None:
+    store.remember_many([Memory("kestrel", id="a"), Memory("merlin", id="b"), Memory("owl", id="c")])
+    view = store.view(store.scope_id(Scope()) or 0)
+    found = Bm25(view, ["kestrel"], ["merlin", "kestrel"], view.text.frequency).search(10)
+    assert found[0].tolist() == [0, 1]
+    assert found[1].tolist() == pytest.approx([idf(1, 3), 0.6 * idf(1, 3)], rel=1e-4)
 
 
 def test_idf() -> None:
     assert idf(1, 1000) == pytest.approx(math.log(1 + 999.5 / 1.5))
     assert idf(1000, 1000) == 0.1
-    assert idf(7, 3) == idf(7, 7)  # forgotten memories count until segments merge
-
-
-def test_a_scope_alone_has_the_scores_of_tantivy(store: MemoryStore, ask: Ask) -> None:
-    """Frequencies, number and average length are then those of the index: nothing changed for who is alone."""
-    words = "kestrel owl merlin heron budget launch train coffee".split()
-    store.remember_many(
-        [
-            Memory(" ".join(words[(i * j) % 8] for j in range(1, 4 + 3 * (i % 60))), id=f"m{i}", actor="Henrietta")
-            for i in range(90)
-        ]
-    )
-    request = ask(store, "kestrel owl Henrietta", limit=90)
-    result = arm(store).search(request)
-    nums, scores = store.indexes.lexical.search(request.view.scope_id, request.terms, request.view.count, 90)
-    theirs = dict(zip(request.view.rows_of(nums).tolist(), scores.tolist(), strict=True))
-    np.testing.assert_allclose(result.scores, [theirs[row] for row in result.rows.tolist()], rtol=1e-5)
-    assert len(result.rows) == len(nums)
+    assert idf(7, 3) == idf(7, 7)

@@ -13,6 +13,7 @@ from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.store.asking import Ahead
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Scope
+from tests.columns import without_words
 
 OpenStore = Callable[..., MemoryStore]
 
@@ -36,6 +37,7 @@ def plain(n: int = 5, vectors: np.ndarray | None = None, *, scanned: bool = True
         ids=[f"m{i}" for i in range(n)],
         at=np.arange(n),
         dated=np.ones(n, dtype=np.bool_),
+        text=without_words(n),
         types=np.zeros(n, dtype=np.int8),
         importance=np.ones(n, dtype=np.float32),
         alive=np.asarray([i != 2 for i in range(n)]),
@@ -199,14 +201,14 @@ def test_view_read_in_the_middle_of_a_write_is_whole_later(store: MemoryStore, m
     assert scope_id is not None
     store._views.drop()
     reached, go_on = threading.Event(), threading.Event()
-    real = store.indexes._apply_semantic
+    real = store.indexes._apply
 
-    def slow(*given: object) -> None:
+    def slow(*given: object) -> object:
         reached.set()
         assert go_on.wait(10)
-        real(*given)
+        return real(*given)
 
-    monkeypatch.setattr(store.indexes, "_apply_semantic", slow)
+    monkeypatch.setattr(store.indexes, "_apply", slow)
     monkeypatch.setattr(Ahead, "vectors_of", lambda *_: None)  # nearly always they are committed with the memory
     writer = threading.Thread(target=store.remember, args=(Memory("second", id="b"),))
     writer.start()

@@ -14,6 +14,7 @@ from recall_integrations.indexes.vector_column import VectorColumn
 from recall_integrations.ranking import fusion
 from recall_integrations.ranking.fusion import BOOSTS, FusionInput, fuse, lifted
 from recall_integrations.types import ArmPlan, RetrievalPlan, TemporalWindow
+from tests.columns import without_words
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -34,6 +35,7 @@ def view(n: int = 5, vectors=None, at=None) -> ScopeView:
         ids=[f"m{i}" for i in range(n)],
         at=np.full(n, to_micros(NOW), dtype=np.int64) if at is None else np.asarray(at, dtype=np.int64),
         dated=np.ones(n, dtype=np.bool_),
+        text=without_words(n),
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),

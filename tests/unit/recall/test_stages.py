@@ -33,6 +33,7 @@ from recall_integrations.types import Filters, ParsedQuery, RetrievalPlan, Tempo
 from recall_integrations.types.query import Identifier
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import RerankOutcome
+from tests.columns import without_words
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 15, tzinfo=timezone.utc)
@@ -65,6 +66,7 @@ def view(n: int) -> ScopeView:
         ids=[f"m{i:04}" for i in range(n)],
         at=to_micros(NOW) - DAY * np.arange(n, dtype=np.int64),
         dated=np.ones(n, dtype=np.bool_),
+        text=without_words(n),
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),

@@ -123,7 +123,7 @@ def test_a_scope_that_grows_is_filled_beside_the_caller(open_store: OpenStore, m
     put(store, 0, 5, SMALL)
     assert store.indexes.home_until(number(store)) == 0
     finds(store, range(0, 40, 7))  # all of them are scanned
-    assert store.indexes.lag == {"lexical": 0, "semantic": 0}
+    assert store.indexes.lag == {"semantic": 0}
     gate.set()
     assert store.indexes.settle(60)
     assert store.indexes.collections.lacking() == {number(store): 0}
@@ -299,7 +299,7 @@ def test_chroma_that_fails_costs_no_write_and_no_recall(open_store: OpenStore, b
     assert not store.indexes.settle(5)
     finds(store, range(0, 40, 9))
     assert [n for n in store.stats()["notices"] if "not here today" in n]
-    assert store.indexes.lag == {"lexical": 0, "semantic": 0}
+    assert store.indexes.lag == {"semantic": 0}
     broken.undo()
     put(store, 40, 41)  # tried again
     assert store.indexes.settle(60)

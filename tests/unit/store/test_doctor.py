@@ -11,7 +11,6 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
-from itertools import product
 from pathlib import Path
 
 import pytest
@@ -96,7 +95,7 @@ def whole(path: Path, embedding: object, count: int = COUNT - 1) -> None:
         scope_id = store.scope_id(SCOPE)
         assert scope_id is not None
         view = store.view(scope_id)
-        assert view.count == count and len(store.indexes.lexical.nums()) == count + store.count(scope=OTHER)
+        assert view.count == count
         assert store.indexes.settle(60)
         assert view.nums[view.alive].tolist() == in_collections.nums(store)[store.indexes.home_of(scope_id)].tolist()
         store.remember("and it goes on", scope=OTHER)
@@ -110,7 +109,7 @@ def test_a_clean_store_is_clean_and_not_touched(path: Path, look: Callable[[Path
     assert prints(path) == before
     assert [check.name for check in found.checks] == [
         *("directory", "disk", "lock", "database", "schema", "memories", "clock", "scopes", "words", "languages"),
-        *("vectors", "orphans", "journal", "lexical index", "semantic index", "leftovers", "put aside"),
+        *("vectors", "orphans", "journal", "semantic index", "leftovers", "put aside"),
     ]
 
 
@@ -293,46 +292,24 @@ def test_no_store_of_ours(path: Path, mend: Callable[[Path], Findings], what: st
 
 
 @pytest.mark.sweep(every=3)
-@pytest.mark.parametrize(
-    ("index", "damage"),
-    [
-        *product(["lexical", "semantic"], ["gone", "of another history", "opening"]),
-        *(("lexical", "lacks one"), ("lexical", "holds one more")),
-        *(("lexical", "changed"), ("semantic", "changed"), ("lexical", "changed, no seal")),
-    ],
-)
-def test_indexes(
-    path: Path,
-    mend: Callable[[Path], Findings],
-    module_embedding: object,
-    index: str,
-    damage: str,
-) -> None:
-    directory = path / f"{index}.0"
+@pytest.mark.parametrize("damage", ["gone", "of another history", "opening", "changed"])
+def test_indexes(path: Path, mend: Callable[[Path], Findings], module_embedding: object, damage: str) -> None:
+    directory = path / "semantic.0"
     if damage == "gone":
         shutil.rmtree(directory)
     elif damage == "of another history":
         (directory / "recall.history").write_text('[43, "ab"]')
     elif damage == "opening":
         (directory / "recall.opening").touch()
-    elif damage.startswith("changed"):
-        if damage == "changed, no seal":
-            (directory / "recall.seal").unlink()
+    else:
         largest = max((p for p in directory.rglob("*") if p.is_file()), key=lambda p: p.stat().st_size)
         content = bytearray(largest.read_bytes())
         content[len(content) // 2] ^= 255
         largest.write_bytes(content)
-    else:
-        with MemoryStore.open(path, embedding=module_embedding, config=CONFIG) as store:
-            num = int(store.indexes.lexical.nums()[0])
-            store.indexes.lexical.apply(
-                [] if damage == "lacks one" else [(1, 9_999, "crow")], [num] * (damage == "lacks one")
-            )
-            assert store.indexes.neighbours
     found = examine(path, clock=clock)
-    assert states(found) == {f"{index} index": "problem"}, found.as_data()
+    assert states(found) == {"semantic index": "problem"}, found.as_data()
     mended = mend(path)
-    assert states(mended) == {f"{index} index": "mended"}
+    assert states(mended) == {"semantic index": "mended"}
     whole(path, module_embedding)
 
 
@@ -356,11 +333,11 @@ def test_leftovers_are_removed_and_others_left_alone(path: Path, mend: Callable[
     (path / "lexical.7").mkdir()
     (path / "semantic.9").mkdir()
     (path / "breakers.jsonabc").write_text("{")
-    (path / "lexical.0" / "recall.new").write_text("[")
+    (path / "semantic.0" / "recall.new").write_text("[")
     (path / "notes.txt").write_text("mine")
     found = examine(path, clock=clock)
     assert found.clean and states(found) == {"leftovers": "notice"}
-    assert found["leftovers"].examples == ("breakers.jsonabc", "lexical.0/recall.new", "lexical.7", "semantic.9")
+    assert found["leftovers"].examples == ("breakers.jsonabc", "lexical.7", "semantic.0/recall.new", "semantic.9")
     assert mend(path)["leftovers"].state == "mended"
     assert not (path / "lexical.7").exists() and (path / "notes.txt").read_text() == "mine"
     assert examine(path, clock=clock)["leftovers"].examples == ("notes.txt",)
@@ -406,8 +383,7 @@ def test_an_open_store_is_named_and_not_looked_into(path: Path, module_embedding
 def test_what_is_in_the_wal_counts_and_stays_there(path: Path, module_embedding: object, tmp_path: Path) -> None:
     store = MemoryStore.open(path, embedding=module_embedding, config=CONFIG, clock=clock)
     store.remember("only in the WAL", scope=SCOPE)
-    for name in ("lexical.0", "semantic.0"):
-        shutil.copytree(path / name, tmp_path / "killed" / name)
+    shutil.copytree(path / "semantic.0", tmp_path / "killed" / "semantic.0")
     for name in ("recall.db", "recall.db-wal"):
         shutil.copy2(path / name, tmp_path / "killed" / name)
     store.close()
@@ -431,7 +407,7 @@ def test_a_restarted_journal_is_of_another_history(path: Path, module_embedding:
         assert journal.last_seq(connection) == head == COUNT + 5
         assert connection.execute(text("SELECT count(*) FROM changes")).scalar() == 0
     with MemoryStore.open(path, embedding=module_embedding, config=CONFIG) as store:
-        assert sum("of another history" in notice for notice in store.stats()["notices"]) == 2
+        assert sum("of another history" in notice for notice in store.stats()["notices"]) == 1
 
 
 @pytest.fixture(autouse=True)

@@ -7,8 +7,7 @@ import pytest
 from sqlalchemy import select
 
 from recall_integrations.database import schema
-from recall_integrations.errors import IndexUnavailable, InvalidArgument
-from recall_integrations.indexes.words import LexicalIndex
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.store.entities import normal_name
 from recall_integrations.store.memory_store import MemoryStore
@@ -126,23 +125,10 @@ def test_earlier_memories_are_linked(store: MemoryStore) -> None:
     store.remember(Memory("Project Kestrel elsewhere", id="x"), scope=U1)
     store.add_entity("Project Kestrel", aliases=["PK"])
     assert mentioning(store, "PK") == {"a", "b"}
-    store.add_entity("Will")  # nothing but a stop word, which the lexical index does not know
+    store.add_entity("Will")  # nothing but a stop word, which no memory is looked for by
     assert "e" not in mentioning(store, "Will")
     store.add_entity("Project Kestrel", aliases=["PK"])  # again: nothing twice
     assert mentioning(store, "PK") == {"a", "b"}
-
-
-def test_earlier_memories_are_linked_without_the_lexical_index_too(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    store.remember(Memory("Project Kestrel slips", id="a"))
-
-    def broken(*_: object) -> None:
-        raise IndexUnavailable("not today")
-
-    monkeypatch.setattr(LexicalIndex, "search", broken)
-    store.add_entity("Project Kestrel")
-    assert mentioning(store, "Project Kestrel") == {"a"}
 
 
 def test_names_outlive_the_object(open_store: Callable[..., MemoryStore]) -> None:

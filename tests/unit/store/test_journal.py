@@ -40,10 +40,10 @@ def test_numbers_survive_pruning(engine: Engine) -> None:
 def test_cursors_move(engine: Engine) -> None:
     with engine.begin() as connection:
         assert journal.cursors(connection) == {}
-        journal.move(connection, journal.LEXICAL, 5)
+        journal.move(connection, "another", 5)
         journal.move(connection, journal.SEMANTIC, 2)
-        journal.move(connection, journal.LEXICAL, 7)
-        assert journal.cursors(connection) == {"lexical": 7, "semantic": 2}
+        journal.move(connection, "another", 7)
+        assert journal.cursors(connection) == {"another": 7, "semantic": 2}
 
 
 def test_pending_in_order_with_what_still_stands(engine: Engine) -> None:
@@ -90,7 +90,6 @@ def test_pruned_store_goes_on(store: MemoryStore) -> None:
 
 def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
     store.remember_many([f"memory {i}" for i in range(30)])
-    store.indexes.apply_owed()
     with store.engine.begin() as connection:
         journal.prune_applied(connection, keep=100)
         assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 30
@@ -104,10 +103,9 @@ def test_applied_entries_go_once_many_have_gathered(store: MemoryStore) -> None:
     ("applied", "keep", "pruned"), [(30, 30, False), (30, 29, True), (20, 20, False), (20, 19, True)]
 )
 def test_entries_go_once_there_are_more_than_are_kept(engine: Engine, applied: int, keep: int, pruned: bool) -> None:
-    """What counts is what the slower index has applied; what it has not stays."""
+    """Entries whose vectors are not made stay."""
     with engine.begin() as connection:
         journal.append(connection, [put(i) for i in range(101, 141)])
-        journal.move(connection, journal.LEXICAL, 140)
         journal.move(connection, journal.SEMANTIC, 100 + applied)
         journal.prune_applied(connection, keep=keep)
     first = 101 + applied if pruned else 101
@@ -118,15 +116,14 @@ def test_nothing_goes_that_an_index_never_applied(engine: Engine) -> None:
     with engine.begin() as connection:
         journal.append(connection, [put(i) for i in range(1, 41)])
         journal.prune_applied(connection, keep=1)
-        journal.move(connection, journal.LEXICAL, 40)
+        journal.move(connection, "another", 40)
         journal.prune_applied(connection, keep=1)
     assert len(journal.pending(engine, 0, 100)) == 40
 
 
 def test_ten_thousand_entries_are_kept_unless_told_otherwise(engine: Engine) -> None:
     with engine.begin() as connection:
-        for index in (journal.LEXICAL, journal.SEMANTIC):
-            journal.move(connection, index, 10_001)
+        journal.move(connection, journal.SEMANTIC, 10_001)
         journal.append(connection, [put(i) for i in range(2, 10_002)])
         journal.prune_applied(connection)
         assert connection.execute(select(func.count()).select_from(schema.changes)).scalar_one() == 10_000

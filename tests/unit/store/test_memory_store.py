@@ -27,6 +27,7 @@ from recall_integrations.store import index_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
 from tests import in_collections
+from tests.columns import saying
 from tests.rows import each_row
 
 OpenStore = Callable[..., MemoryStore]
@@ -38,8 +39,7 @@ def lexical_ids(store: MemoryStore, word: str, scope: Scope = Scope()) -> list[s
     scope_id = store.scope_id(scope)
     assert scope_id is not None
     view = store.view(scope_id)
-    nums, _ = store.indexes.lexical.search(scope_id, [word], max(1, view.count), 1000)
-    return sorted(view.ids[row] for row in view.rows_of(nums))
+    return sorted(view.ids[row] for row in view.rows_of(saying(store, scope_id, word)))
 
 
 def view_ids(store: MemoryStore, scope: Scope = Scope()) -> list[str]:
@@ -413,10 +413,10 @@ def test_reindex_keeps_everything_and_reports_progress(store: MemoryStore) -> No
     store.remember_many([Memory(f"kestrel note{i}", id=f"m{i}") for i in range(10)])
     seen: list[tuple[str, int, int]] = []
     store.reindex(progress=lambda *step: seen.append(step))
-    assert [s[0] for s in seen] == ["lexical", "embedding"]
+    assert [s[0] for s in seen] == ["embedding"]
     assert all(done == total == 10 for _, done, total in seen)
     assert len(lexical_ids(store, "kestrel")) == store.stats()["vectors"] == 10
-    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["lexical.1", "processes"]
+    assert sorted(p.name for p in store.path.iterdir() if p.is_dir()) == ["columns", "processes"]
     store.remember(Memory("kestrel again", id="m0"))
     assert len(lexical_ids(store, "kestrel")) == 10
 
@@ -469,7 +469,7 @@ def test_stats(store: MemoryStore) -> None:
     assert stats["memories"] == 2
     assert stats["types"] == {"fact": 1, "observation": 1}
     assert stats["scopes"] == [{"scope": "-/-/-", "memories": 1}, {"scope": "u1/-/-", "memories": 1}]
-    assert stats["index_lag"] == {"lexical": 0, "semantic": 0}
+    assert stats["index_lag"] == {"semantic": 0}
     assert stats["bytes"] > 0 and stats["notices"] == []
 
 
@@ -558,40 +558,30 @@ def test_an_extractor_is_a_function(fast_path: Path) -> None:
         MemoryStore.open(fast_path / "s", extractor="names")  # type: ignore[arg-type]
 
 
-def test_a_seal_comes_off_before_the_words_are_written(open_store: OpenStore) -> None:
-    """Else a crash after the first write would look like damage, and the index be made anew for nothing."""
+def test_the_index_of_words_of_an_earlier_version_goes(open_store: OpenStore) -> None:
+    """It holds words of memories that may be forgotten since."""
     store = open_store()
-    store.remember(Memory("one", id="a"))
-    sealed = store.path / "lexical.0" / index_files.SEAL
+    store.remember(Memory("a kestrel", id="a"))
+    with store.engine.begin() as connection:
+        journal.move(connection, index_files.FORMER, 1)
     store.close()
-    assert sealed.exists()
+    former = store.path / "lexical.3"
+    former.mkdir()
+    (former / "meta.json").write_text("{}")
     store = open_store()
-    assert sealed.exists()  # only read so far
-    written = store.indexes.lexical.apply
-    seen: list[bool] = []
-
-    def apply(*args: Any, **named: Any) -> None:
-        seen.append(sealed.exists())
-        written(*args, **named)
-
-    store.indexes.lexical.apply = apply  # type: ignore[method-assign]
-    store.remember(Memory("two", id="b"))
-    store.indexes.apply_owed()
-    assert seen == [False]
-    store.close()
-    assert sealed.exists()
+    assert not former.exists() and store.stats()["notices"] == []
+    assert store.stats()["index_lag"] == {"semantic": 0}
+    assert lexical_ids(store, "kestrel") == ["a"]
 
 
-@pytest.mark.parametrize("name", [journal.LEXICAL, journal.SEMANTIC])
-def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore, name: str) -> None:
+def test_a_rebuild_moves_the_cursor_to_what_it_holds(store: MemoryStore) -> None:
     store.remember_many([Memory("one", id="a"), Memory("two", id="b")])
-    store.indexes.apply_owed()
     with store.engine.begin() as connection:  # as if it had missed the second
         head = journal.last_seq(connection)
-        journal.move(connection, name, head - 1)
-    store.indexes.rebuild(name)
+        journal.move(connection, journal.SEMANTIC, head - 1)
+    store.indexes.rebuild()
     with store.engine.connect() as connection:
-        assert journal.cursors(connection) == {journal.LEXICAL: head, journal.SEMANTIC: head}
+        assert journal.cursors(connection) == {journal.SEMANTIC: head}
     assert not any(store.indexes.lag.values())
 
 

@@ -12,9 +12,9 @@ from recall_integrations.database import schema
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability import progress
 from recall_integrations.store import renewal
-from recall_integrations.store.indexes import LEXICAL, Indexes
 from recall_integrations.store.renewal import ANALYSER
-from recall_integrations.text import ANALYSER_VERSION, stems
+from recall_integrations.text import ANALYSER_VERSION
+from tests.columns import saying
 
 OpenStore = Callable[..., MemoryStore]
 TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "The meeting is on Monday"]
@@ -23,13 +23,10 @@ TEXTS = ["Annas Häuser in Berlin sind verkauft", "Я был в Москве", "
 def made_by_the_old_analyser(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """A store as another analyser left it: everything read as English, and no word of the analyser."""
     with monkeypatch.context() as patch:
-        patch.setattr("recall_integrations.indexes.words.stems", lambda text, _language: stems(text, None))
-        patch.setattr("recall_integrations.store.indexes.language_of", lambda _text: None)
-        patch.setattr("recall_integrations.store.journal.language_of", lambda _text: None)
         patch.setattr("recall_integrations.indexes.word_rows.language_of", lambda _text: None)
         store = open_store()
         store.remember_many([Memory(text=t, id=str(i)) for i, t in enumerate(TEXTS)])
-        assert store.indexes.lexical.document_frequency(1, "haus") == 0
+        assert not saying(store, 1, "haus")
         with store.engine.begin() as connection:
             connection.execute(delete(schema.meta).where(schema.meta.c.key == ANALYSER))
         store.close()
@@ -45,7 +42,7 @@ def test_an_old_store_is_read_anew_and_finds(open_store: OpenStore, monkeypatch:
     made_by_the_old_analyser(open_store, monkeypatch)
     store = open_store()
     assert version(store) == str(ANALYSER_VERSION)
-    assert store.indexes.lexical.document_frequency(1, "haus") == 1
+    assert saying(store, 1, "haus") == [1]
     with store.engine.connect() as connection:
         assert "häuser\x1fhaus" in connection.execute(select(schema.words.c.words)).scalars().first().split("\n")
     optimizer = QueryOptimizer(store)
@@ -67,19 +64,17 @@ def test_it_is_done_once(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch)
 
 def test_a_crash_half_way_is_made_good(open_store: OpenStore, monkeypatch: pytest.MonkeyPatch) -> None:
     made_by_the_old_analyser(open_store, monkeypatch)
-    rebuild = Indexes.rebuild
-
-    def fail(self: Indexes, name: str, **arguments: object) -> None:
-        if name == LEXICAL:
-            raise OSError("no space left")
-        rebuild(self, name, **arguments)  # type: ignore[arg-type]
-
     with monkeypatch.context() as patch:
-        patch.setattr(Indexes, "rebuild", fail)
-        store = open_store()  # goes on with what is there
-        assert version(store) is None
-        store.close()
-    assert open_store().indexes.lexical.document_frequency(1, "haus") == 1
+
+        def fail(*_: object) -> None:
+            raise OSError("no space left")
+
+        patch.setattr(renewal.languages, "recount", fail)
+        with pytest.raises(OSError, match="no space left"):
+            open_store()
+    store = open_store()
+    assert version(store) == str(ANALYSER_VERSION)
+    assert saying(store, 1, "haus") == [1]
 
 
 def test_progress_is_shown_for_many(

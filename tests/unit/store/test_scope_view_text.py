@@ -16,7 +16,6 @@ from sqlalchemy import delete
 
 from recall_integrations.config import RecallConfig, RetrievalConfig
 from recall_integrations.database import schema
-from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import lexicon
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.columns_builder import ColumnsBuilder
@@ -206,40 +205,20 @@ def test_they_are_loaded_in_parts(open_store: OpenStore, monkeypatch: pytest.Mon
     )
 
 
-def test_what_does_not_fit_is_left_out_until_it_fits_again(open_store: OpenStore) -> None:
+def test_words_are_there_whatever_the_budget(open_store: OpenStore) -> None:
     assert RetrievalConfig().cache_mb * 1_000_000 == open_store("any")._views.budget_bytes
     nothing = open_store("nothing", config=RecallConfig(retrieval=RetrievalConfig(cache_mb=0)))
     nothing.remember("Kestrel ships")
-    assert view_of(nothing).text is None
+    assert text_of(nothing).size == 1 and view_of(nothing).vectors is None
     store = open_store(config=RecallConfig(retrieval=RetrievalConfig(cache_mb=1)))
     store.remember("Kestrel ships")
     held = store._views._kept[view_of(store).scope_id][0]
-    assert held.text is not None and held.bytes > held.text.bytes > 0
-    assert view_of(store).text is not None
+    assert held.bytes > held.text.bytes > 0
     store.remember_many([Memory("budget " * 2_000, id=f"long{i}") for i in range(150)])  # 1.2 MB of word numbers
     view = view_of(store)
-    assert view.text is None and view.count == 151 and view.vectors is not None
-    store._views.drop()
-    assert view_of(store).text is None
-    store.remember_many([Memory("budget", id=f"long{i}") for i in range(150)])
+    assert view.text.size == view.count == 151 and view.vectors is not None
     store._views.drop()
     assert text_of(store).size == 151
-
-
-def test_ranking_goes_on_without_words_that_cannot_be_made(
-    store: MemoryStore, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    store.remember("Kestrel ships")
-
-    def fail(*_: object) -> None:
-        raise EmbeddingError("the static model is damaged")
-
-    monkeypatch.setattr(ColumnsBuilder, "extend", fail)
-    assert view_of(store).text is None and view_of(store).count == 1
-    assert "the static model is damaged" in caplog.text
-    monkeypatch.undo()
-    store._views.drop()
-    assert text_of(store).size == 1
 
 
 def test_columns_that_were_brought_forward_by_half_are_not_kept(

@@ -22,6 +22,7 @@ from recall_integrations.ranking.arranging.arrange import (
 )
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import Memory
+from tests.columns import without_words
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)
@@ -38,6 +39,7 @@ def view(vectors: Sequence[Sequence[float]] | None, size: int | None = None) -> 
         ids=[f"m{i:04}" for i in range(n)],
         at=np.full(n, to_micros(NOW), dtype=np.int64),
         dated=np.ones(n, dtype=np.bool_),
+        text=without_words(n),
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),

@@ -13,6 +13,7 @@ from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.moves import HAIR, giving, longest_falling, moved, placed, sums
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.types import Contribution, Memory
+from tests.columns import without_words
 
 
 def candidates(*values: float) -> Fused:
@@ -37,6 +38,7 @@ def view(vectors: list[list[float]]) -> ScopeView:
         ids=[f"m{i}" for i in range(n)],
         at=np.zeros(n, dtype=np.int64),
         dated=np.ones(n, dtype=np.bool_),
+        text=without_words(n),
         types=np.zeros(n, dtype=np.int8),
         importance=np.full(n, 0.5, dtype=np.float32),
         alive=np.ones(n, dtype=np.bool_),
