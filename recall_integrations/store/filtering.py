@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.sending import streamed
 from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.metadata import KeyColumn
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types

@@ -26,9 +26,8 @@ from typing import IO, TYPE_CHECKING, Any, Literal
 
 from recall_integrations.collector import paused
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, refusing_unknown
-from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
-from recall_integrations.types import Memory, MemoryType, Scope, checked_id, checked_scope
+from recall_integrations.types import Clock, Memory, MemoryType, Scope, checked_id, checked_scope, utc_now
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
@@ -86,10 +85,9 @@ class MemoryStore:
     ) -> None:
         with paused():
             from recall_integrations.store import opening
-            from recall_integrations.store.declaring import Declarations
             from recall_integrations.store.reader import Reader
             from recall_integrations.store.removing import Forgetting
-            from recall_integrations.store.writer import Writer
+            from recall_integrations.store.writer import Declarations, Writer
 
         self.path = parts.path
         self.config = parts.config
@@ -576,7 +574,7 @@ class MemoryStore:
         Raises:
             NotFound: no such memory is in the scope.
         """
-        from recall_integrations.store.histories import history_of
+        from recall_integrations.store.listing import history_of
 
         self._parts.up_to_date()
         return history_of(self._parts, self.reader, memory_id, scope)
@@ -789,7 +787,7 @@ class MemoryStore:
 
     def add_refs(self, refs: Mapping[str, Sequence[str]], scope: Scope) -> set[str]:
         """Add pointers to sources of memories, by id; return the ids of those that are there."""
-        from recall_integrations.store.histories import add_refs
+        from recall_integrations.store.listing import add_refs
 
         self._parts.up_to_date()
         return add_refs(self._parts, scope, refs)

@@ -22,7 +22,6 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors, measure_all
 from recall_integrations.store.chroma_files import ChromaFiles
-from recall_integrations.store.clock import Clock
 from recall_integrations.store.collections import Collections
 from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
@@ -31,6 +30,7 @@ from recall_integrations.store.homes import WITH_IDS, RecordLabels
 from recall_integrations.store.indexes import Indexes, Note
 from recall_integrations.store.parts import Made, StoreParts
 from recall_integrations.store.spellers import Spellers
+from recall_integrations.types import Clock
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.vectors import CollectionServer

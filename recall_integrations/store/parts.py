@@ -26,7 +26,6 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal
 from recall_integrations.store.asking import AskedEmbedding, CosineWorth, Vectors
-from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import Held
 from recall_integrations.store.entities import EntityCatalog, Extractor
@@ -37,7 +36,7 @@ from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.turns import InUse
-from recall_integrations.types import Scope
+from recall_integrations.types import Clock, Scope
 
 if TYPE_CHECKING:
     from recall_integrations.store.collections import Collections

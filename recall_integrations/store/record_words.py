@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
-from recall_integrations.database.sending import reading
+from recall_integrations.database.sending import reading, streamed
 from recall_integrations.indexes import word_rows
 
 ROWS_AT_ONCE = 2_000

@@ -16,11 +16,10 @@ from typing import Protocol
 from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
+from recall_integrations.database.sending import in_parts
 from recall_integrations.indexes.times import ends, to_micros
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store.clock import Clock
-from recall_integrations.types import Scope
+from recall_integrations.types import Clock, Scope
 
 Revision = tuple[int, int]
 

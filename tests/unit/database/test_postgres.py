@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine, make_url, text
 
 from recall_integrations.config.schema import catalogue
 from recall_integrations.database import postgres, postgres_errors
-from recall_integrations.database.portable import bounded, check_texts
 from recall_integrations.database.postgres import open_postgres
 from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown, tried_again
+from recall_integrations.database.sending import bounded, check_texts
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
 from tests.postgres import Postgres, running
 from tests.rows import each_row
