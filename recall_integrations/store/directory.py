@@ -33,11 +33,11 @@ from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.store import entities
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.learned_rows import LearnedRows, alone_by
-from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
+from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn, alone_by
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Committed, Flush
+    from recall_integrations.store.judgements import LearnedRows
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
@@ -64,6 +64,8 @@ class Held:
 
     @property
     def learned(self) -> LearnedRows:
+        from recall_integrations.store.judgements import LearnedRows
+
         return LearnedRows(self)
 
     def learns(self, wait_s: float) -> AbstractContextManager[None]:

@@ -46,8 +46,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.importing import Importable, ImportReport
     from recall_integrations.store.indexes import Indexes
-    from recall_integrations.store.judgements import Judgements
-    from recall_integrations.store.learned_rows import LearnedRows
+    from recall_integrations.store.judgements import Judgements, LearnedRows
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted

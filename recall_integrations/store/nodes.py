@@ -20,9 +20,9 @@ from sqlalchemy import Engine, event
 
 from recall_integrations.config import PostgresConfig
 from recall_integrations.database import tenants
+from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import make_ready, mapped_errors, open_postgres
-from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,
@@ -41,8 +41,7 @@ from recall_integrations.errors import RecallError, StoreError, StoreLocked, Sto
 from recall_integrations.owner_only import make_directory
 from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held, refuse_closed
-from recall_integrations.store.learned_rows import alone_by
-from recall_integrations.store.turns import WriteTurn
+from recall_integrations.store.turns import WriteTurn, alone_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

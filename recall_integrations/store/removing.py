@@ -16,7 +16,7 @@ from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import Vectors
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.journal import SEMANTIC, Change
-from recall_integrations.store.learned_rows import name_of
+from recall_integrations.store.judgements import name_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.revisions import REMOVED_MAX

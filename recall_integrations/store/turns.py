@@ -12,8 +12,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -133,6 +133,17 @@ class WriteTurn:
 
     def __exit__(self, *_: object) -> None:
         self.release()
+
+
+@contextmanager
+def alone_by(lock: OfFile | AdvisoryLock, wait_s: float) -> Iterator[None]:
+    """Hold the lock of the process that learns inside the block."""
+    if not lock.acquire(wait_s):
+        raise StoreLocked("Another process is learning from this store. Try again when it is done.")
+    try:
+        yield
+    finally:
+        lock.release()
 
 
 PROCESSES = "processes"  # the directory
