@@ -37,7 +37,6 @@ from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTu
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Committed, Flush
-    from recall_integrations.store.judgements import LearnedRows
 
 DATABASE = "recall.db"
 REMOVALS = 5  # a thread that was left behind may write a file while the directory is emptied
@@ -61,12 +60,6 @@ class Held:
     watch: Watch | Committed | None
     presence: Presence | None = None  # registers this store beside those of other processes; `None` = the same
     tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = all are seen
-
-    @property
-    def learned(self) -> LearnedRows:
-        from recall_integrations.store.judgements import LearnedRows
-
-        return LearnedRows(self)
 
     def learns(self, wait_s: float) -> AbstractContextManager[None]:
         """Keep other processes from learning and from switching weights inside the block; wait so many seconds."""

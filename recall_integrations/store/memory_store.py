@@ -32,8 +32,6 @@ from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
 if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
-    from sqlalchemy import Engine
-
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
     from recall_integrations.indexes.scope_view import ScopeView
@@ -41,16 +39,13 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.query.spelling import Speller
     from recall_integrations.resilience.guard import Health
     from recall_integrations.store.duplicates import Remembered
-    from recall_integrations.store.entities import ScopeEntities
     from recall_integrations.store.fact_reading import FactFilling, FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.importing import Importable, ImportReport
-    from recall_integrations.store.indexes import Indexes
     from recall_integrations.store.judgements import Judgements, LearnedRows
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
-    from recall_integrations.store.revisions import Revisions
     from recall_integrations.types.conversations import History
     from recall_integrations.types.facts import Fact
 
@@ -94,12 +89,17 @@ class MemoryStore:
         self.embedding_source = source
         self.slots = parts.slots
         self._parts = parts
-        self._write_lock = parts.write_lock
         self._closing = threading.RLock()
         self.extractor_source = extractor
         self._spellers = parts.spellers
         self._views = parts.views
         self.reader = Reader(parts)
+        # What the arms are built on: see below, and `StoreParts`.
+        self.engine, self.indexes, self.revisions = parts.engine, parts.indexes, parts.revisions
+        self.clock, self.new_id = parts.clock, parts.new_id
+        self.entity_key, self.entities = parts.catalog.key, parts.catalog.of
+        self.known = parts.scopes.get  # as far as this process has followed writes: `scope_id` looks for more
+        self.version, self.fetch, self.damaged = parts.version, self.reader.fetch, parts.damage.of
         self._writer = Writer(parts, self.reader)
         self._forgetting = Forgetting(parts, self.reader)
         self._declarations = Declarations(parts, self.reader)
@@ -675,16 +675,6 @@ class MemoryStore:
 
     # -- what the arms are built on (internal), besides `reader` -----------------------------------------------------
 
-    @property
-    def engine(self) -> Engine:
-        """The SQL engine."""
-        return self._parts.engine
-
-    @property
-    def indexes(self) -> Indexes:
-        """Both indexes and their state."""
-        return self._parts.indexes
-
     def scope_id(self, scope: Scope) -> int | None:
         """Return the scope's number, or `None` for an unknown scope."""
         if self._parts.in_use.mine:  # a recall has followed others at its beginning
@@ -692,19 +682,6 @@ class MemoryStore:
         else:
             self._parts.up_to_date()
         return self._parts.scopes.get(scope)
-
-    def known(self, scope: Scope) -> int | None:
-        """Return the scope's number, as far as this process has followed writes: `scope_id` looks for more."""
-        return self._parts.scopes.get(scope)
-
-    def version(self, scope_id: int) -> int:
-        """Return the version of a scope, which every write to it raises."""
-        return self._parts.version(scope_id)
-
-    @property
-    def revisions(self) -> Revisions:
-        """Tells whether a scope is unchanged."""
-        return self._parts.revisions
 
     @property
     def judgements(self) -> Judgements:
@@ -723,17 +700,9 @@ class MemoryStore:
     @property
     def learned(self) -> LearnedRows:
         """Weights learned from feedback, as they are kept: `recall_integrations.learning` reads and writes them."""
-        return self._parts.directory.learned
+        from recall_integrations.store.judgements import LearnedRows
 
-    @property
-    def clock(self) -> Clock:
-        """The clock of the store."""
-        return self._parts.clock
-
-    @property
-    def new_id(self) -> Callable[[], str]:
-        """Makes ids."""
-        return self._parts.new_id
+        return LearnedRows(self._parts.directory)
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Count the changes of the scope that each index lacks; only indexes that lack some."""
@@ -749,15 +718,6 @@ class MemoryStore:
         """Say whether the data for a recall of the scope is in memory, but for a few changes."""
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
-    @property
-    def entity_key(self) -> bytes:
-        """The key of this store's entity ids."""
-        return self._parts.catalog.key
-
-    def entities(self, scope_id: int) -> ScopeEntities:
-        """Return the scope's entities."""
-        return self._parts.catalog.of(scope_id)
-
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
@@ -769,10 +729,6 @@ class MemoryStore:
             return lambda: self.speller(scope_id)
         found = self.speller(scope_id)
         return lambda: found
-
-    def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Read memories by num; absent ones are left out."""
-        return self.reader.fetch(scope_id, nums)
 
     def numbers(self, scope: Scope, ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of memories of a scope, by id; absent ones are left out."""
@@ -790,10 +746,6 @@ class MemoryStore:
 
         self._parts.up_to_date()
         return add_refs(self._parts, scope, refs)
-
-    def damaged(self, scope_id: int) -> str:
-        """Describe the memories of a scope that were found damaged; empty where none were."""
-        return self._parts.damage.of(scope_id)
 
     def warm(self, *, scope: Scope | None = None) -> None:
         """Load the data for the first recalls of a scope: columns, names, vocabulary, tables of its languages.
