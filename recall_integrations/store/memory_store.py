@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal
@@ -111,16 +112,10 @@ class MemoryStore:
 
             self._fact_reader = FactReader(parts, facts_llm)
             self._fact_filling = FactFilling(self._fact_reader)
-        self._finalizer = weakref.finalize(
-            self,
-            opening.release,
-            parts.pid,
-            parts.directory,
-            parts.indexes,
-            parts.spellers,
-            parts.column_files,
-            self._fact_filling,
-        )
+        sealing = partial(parts.indexes.close, sealed=not parts.directory.temporary)
+        closing = [] if self._fact_filling is None else [self._fact_filling.stop]
+        closing += [parts.column_files.close, parts.spellers.close, sealing]
+        self._finalizer = weakref.finalize(self, opening.release, parts.pid, parts.directory, closing)
         parts.indexes.owner = weakref.ref(self)
         _OPEN[parts.directory.address] = self
 
@@ -184,7 +179,9 @@ class MemoryStore:
             path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=extractor
         )
         store = cls(parts, embedding, extractor, model)
-        store._wake()
+        if settings.query.spelling:
+            parts.spellers.prepare()
+        store._wake_facts()
         warming.warm(written_in)
         return store
 
@@ -534,11 +531,6 @@ class MemoryStore:
         """
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
         return (*reader, *self._parts.indexes.collections.health())
-
-    def _wake(self) -> None:
-        if self._parts.config.query.spelling:
-            self._parts.spellers.prepare()
-        self._wake_facts()
 
     def _wake_facts(self) -> None:
         if self._fact_filling is not None:

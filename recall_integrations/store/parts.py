@@ -87,8 +87,7 @@ class StoreParts:
         self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
         # By scope, its version and the last change to show: one that is complete, with its vectors.
-        shown: dict[int, tuple[int, int]] = {}
-        self.shown = shown
+        self.shown: dict[int, tuple[int, int]] = {}
         self.expiry = Expiry(self.engine, clock, self.scopes)
         self.revisions = self.expiry.revisions
         self.next_seq = 1
@@ -96,17 +95,12 @@ class StoreParts:
         # Called when everything read before is invalid. Weak: the receivers hold this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
-        self._make(embedding, extractor, shown, collections)
+        self._make(extractor, collections)
 
-    def _make(
-        self,
-        embedding: Embedding,
-        extractor: Extractor | None,
-        shown: dict[int, tuple[int, int]],
-        collections: Made,
-    ) -> None:
+    def _make(self, extractor: Extractor | None, collections: Made) -> None:
         """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
-        engine, config, directory, followed = self.engine, self.config, self.directory, self.followed
+        engine, config, directory, embedding = self.engine, self.config, self.directory, self.embedding
+        followed, shown = self.followed, self.shown
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)

@@ -238,11 +238,11 @@ class Writer:
             for written in self._batches.commit(batches, later):
                 scope_id = written.scope_id
                 shown = (int(written.counted.value()), written.changes[-1].seq)
-                if written.embedded:
+                if written.appended.followed:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
-                    self._removing.index(scope_id, written.changes, vectors, followed=written.embedded)
+                    self._removing.index(scope_id, written.changes, vectors, followed=written.appended.followed)
                 finally:  # vectors may be written while indexing: show complete memories only
                     parts.shown[scope_id] = shown
                 if not all(map(warming.is_warm, written.spoke)):

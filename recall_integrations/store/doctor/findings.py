@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
@@ -26,7 +26,7 @@ from recall_integrations.store import index_files, journal
 from recall_integrations.store.column_files import COLUMNS
 from recall_integrations.store.directory import DATABASE, LEARNS, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import LEXICAL, SEMANTIC
-from recall_integrations.store.turns import PROCESSES, open_in
+from recall_integrations.store.turns import PROCESSES, had, open_in
 
 OK = "ok"
 NOTICE = "notice"  # worth knowing; recalls answer as they should, and the next open or write sees to it
@@ -206,12 +206,12 @@ def alone(path: Path) -> Iterator[Check]:
         yield ok(HOLDER, "Nobody has it open.")
         return
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield _open_elsewhere(open_in(path))
-        return
+        mine = had(lock)
     except OSError as e:
         yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
+        return
+    if not mine:
+        yield _open_elsewhere(open_in(path))
         return
     try:
         if others := open_in(path):
