@@ -96,12 +96,11 @@ def open_postgres(
     pool_size: int = 8,
     pool_timeout_s: float | None = None,
     connect_timeout_s: int = 5,
-    application: str = APPLICATION,
     isolation: Isolation = "READ COMMITTED",
 ) -> Engine:
     """Return an engine on a database that exists; its tables are not looked at."""
     require_psycopg()
-    wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
+    wanted = {"connect_timeout": connect_timeout_s, "application_name": APPLICATION, **ALIVE}
     address, arguments = _arguments(parsed(url), wanted)
     engine = create_engine(
         address,

@@ -21,6 +21,7 @@ from recall_integrations.database.connections import LOCK_S, one_was_lost, remai
 from recall_integrations.database.meta import tenant_of
 from recall_integrations.database.schema import SQL_VARIABLES
 from recall_integrations.errors import InvalidMemory
+from recall_integrations.records import record
 
 FEW = 4  # memories whose rows go in one message
 T = TypeVar("T")
@@ -29,24 +30,17 @@ Rows = Sequence[Sequence[Any]]
 Statement = Select[Any] | Update | Delete | TextClause
 
 
+@record(frozen=True, slots=True)
 class Sent:
     """A statement that was sent. Its answer is waited for when it is asked for."""
 
-    def __init__(self, rows: Callable[[], Rows], count: Callable[[], int]) -> None:
-        self._rows, self._count = rows, count
-
-    def rows(self) -> Rows:
-        """Return the rows that the statement selected; once."""
-        return self._rows()
+    rows: Callable[[], Rows]  # returns the rows that the statement selected; once
+    count: Callable[[], int]  # returns the number of rows that the statement changed
 
     def value(self) -> Any:
         """Return the first value of the first row, or `None` if there is none; once."""
-        found = self._rows()
+        found = self.rows()
         return found[0][0] if found else None
-
-    def count(self) -> int:
-        """Return the number of rows that the statement changed."""
-        return self._count()
 
 
 @contextmanager

@@ -275,10 +275,8 @@ class EntityCatalog:
             if row["ent"] not in known.id_of:
                 known.put(row["ent"], row["entity_id"], row["name"], row["norm"], bool(row["declared"]))
 
-    def declare(
-        self, connection: Connection, scope_id: int, name: str, aliases: Sequence[str]
-    ) -> tuple[int, list[int]]:
-        """Write an entity and its aliases in the caller's transaction; return its `ent` and those merged into it.
+    def declare(self, connection: Connection, scope_id: int, name: str, aliases: Sequence[str]) -> int:
+        """Write an entity and its aliases in the caller's transaction; return its `ent`.
 
         An alias that is the name of an entity nobody declared (it was only seen in a memory) takes that one over.
         """
@@ -292,18 +290,16 @@ class EntityCatalog:
             connection.execute(row.values(norm=norm, declared=1))
         else:
             connection.execute(update(e).where(e.c.scope_id == scope_id, e.c.ent == ent).values(declared=1, name=name))
-        merged = []
         have = set(connection.execute(select(a.c.norm).where(a.c.scope_id == scope_id, a.c.ent == ent)).scalars())
         for alias in aliases:
             alias_norm = normal_name(alias)
             other = known.by_norm.get(alias_norm)
             if other is not None and other != ent and other in known.undeclared:
                 self._merge(connection, scope_id, other, ent)
-                merged.append(other)
             if alias_norm not in have and alias_norm != norm:
                 have.add(alias_norm)
                 connection.execute(insert(a).values(scope_id=scope_id, norm=alias_norm, ent=ent, alias=alias))
-        return ent, merged
+        return ent
 
     @staticmethod
     def _merge(connection: Connection, scope_id: int, source: int, target: int) -> None:

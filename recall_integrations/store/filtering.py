@@ -93,11 +93,6 @@ class MetadataIndex:
             scope = self._kept.get(scope_id)
         return scope is not None and all(one in scope.columns for one in asked)
 
-    @property
-    def bytes(self) -> int:
-        with self._lock:
-            return sum(scope.bytes for scope in self._kept.values())
-
     def _bring(self, scope: _Scope, view: ScopeView, asked: Sequence[Asked]) -> bool:
         """Bring cached values forward, and read missing ones whole; say whether any were read."""
         upto = max(scope.seq, view.seq)
@@ -215,10 +210,6 @@ class Filtering:
         facts: Callable[[ScopeView], ScopeFacts | None] = lambda _view: None,
     ) -> None:
         self._engine, self._catalog, self._index, self._facts = engine, catalog, index, facts
-
-    @property
-    def index(self) -> MetadataIndex:
-        return self._index
 
     def mask(self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime) -> Mask | None:
         """Return the mask of rows that meet every condition, or `None` if there is no condition."""

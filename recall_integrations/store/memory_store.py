@@ -82,7 +82,7 @@ class MemoryStore:
             from recall_integrations.store import opening
             from recall_integrations.store.reader import Reader
             from recall_integrations.store.removing import Forgetting
-            from recall_integrations.store.writer import Declarations, Writer
+            from recall_integrations.store.writer import Writer
 
         self.path = parts.path
         self.config = parts.config
@@ -103,8 +103,6 @@ class MemoryStore:
         self.version, self.fetch, self.damaged = parts.version, self.reader.fetch, parts.damage.of
         self._writer = Writer(parts, self.reader)
         self._forgetting = Forgetting(parts, self.reader)
-        self._declarations = Declarations(parts, self.reader)
-        self._judgements: Judgements | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
@@ -179,8 +177,6 @@ class MemoryStore:
             path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=extractor
         )
         store = cls(parts, embedding, extractor, model)
-        if settings.query.spelling:
-            parts.spellers.prepare()
         store._wake_facts()
         warming.warm(written_in)
         return store
@@ -483,13 +479,15 @@ class MemoryStore:
         alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories with one
         of the names are found through the lexical index and linked (the best 1,000 per name).
         """
+        from recall_integrations.store.writer import declare
+
         self._parts.up_to_date()
         where = checked_scope(scope)
         checked_id(name, "The name of an entity", InvalidArgument)
         if isinstance(aliases, str):
             raise InvalidArgument(f"aliases must be a list of names. Write [{aliases!r}] for a single one.")
         others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
-        return self._declarations.declare(name, others, where)
+        return declare(self._parts, name, others, where)
 
     def read_facts(
         self, llm: Any = None, *, scope: Scope | None = None, budget: int | None = None, progress: bool | Told = False
@@ -678,11 +676,9 @@ class MemoryStore:
     @property
     def judgements(self) -> Judgements:
         """Judgements of recalls."""
-        if self._judgements is None:
-            from recall_integrations.store.judgements import Judgements
+        from recall_integrations.store.judgements import Judgements
 
-            self._judgements = Judgements(self._parts)
-        return self._judgements
+        return Judgements(self._parts)
 
     @property
     def away(self) -> str:

@@ -86,6 +86,8 @@ def open_parts(
             parts.catalog.key = entities.store_key(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
+        if config.query.spelling:
+            parts.spellers.prepare()
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)

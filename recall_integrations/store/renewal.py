@@ -111,22 +111,14 @@ def _tell_anew(parts: StoreParts, connection: Connection) -> None:
 def _cut(parts: StoreParts, count: int) -> bool:
     """Cut the words of `count` memories and index them; say whether the index could be made."""
     parts.column_files.remove()
-    with counted("Reading words", 2 * count, count >= RECUT_SHOWN) as advance:
-        with parts.engine.begin() as connection:
-            languages.recount(connection)
-            words.refill(connection, advance)
-        done = 0
-
-        def indexed(_what: str, at: int, _total: int) -> None:
-            nonlocal done
-            advance(at - done)
-            done = at
-
-        try:
-            parts.indexes.rebuild(LEXICAL, progress=indexed)
-        except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
-            logger.warning("The lexical index could not be made anew: %s", told(e))
-            return False
+    with counted("Reading words", count, count >= RECUT_SHOWN) as advance, parts.engine.begin() as connection:
+        languages.recount(connection)
+        words.refill(connection, advance)
+    try:
+        parts.indexes.rebuild(LEXICAL)
+    except (IndexUnavailable, OSError) as e:  # no space, say: the store opens, and tries again next time
+        logger.warning("The lexical index could not be made anew: %s", told(e))
+        return False
     return True
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from sqlalchemy import insert, select
+from sqlalchemy import Connection, insert, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.postgres_errors import is_lost
@@ -30,7 +30,7 @@ from recall_integrations.store.given import Chat, in_batches
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
-from recall_integrations.store.removing import Removing, Touched
+from recall_integrations.store.removing import Removing
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, Scope, says_the_same
 
@@ -287,92 +287,71 @@ NEVER_MEANT = (
 )
 
 
-class Declarations:
-    """Declares entities. Writes like `Writer`, under the store's write lock."""
+def declare(parts: StoreParts, name: str, aliases: Sequence[str], scope: Scope) -> str:
+    """Write an entity and its aliases, link earlier memories to it, and return its id.
 
-    def __init__(self, parts: StoreParts, reader: Reader) -> None:
-        self._parts = parts
-        self._reader = reader
-        self._touching = Removing(parts)
+    Warns of names by which no query can mean the entity.
+    """
+    names = list(dict.fromkeys((name, *aliases)))
+    entity_id = parts.retried(lambda: _declared(parts, names, scope), twice=True)
+    index = parts.catalog.of(parts.scopes[scope]).index
+    for said in names:
+        if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
+            # Not logged: logs quote no memories, and the caller has to know.
+            warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
+    return entity_id
 
-    def declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
-        """Write an entity and its aliases, link earlier memories to it, and return its id.
 
-        Warns of names by which no query can mean the entity.
-        """
-        entity_id = self._parts.retried(lambda: self._declare(name, aliases, scope), twice=True)
-        index = self._parts.catalog.of(self._parts.scopes[scope]).index
-        for said in dict.fromkeys((name, *aliases)):
-            if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
-                # Not logged: logs quote no memories, and the caller has to know.
-                warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
-        return entity_id
+def _declared(parts: StoreParts, names: Sequence[str], scope: Scope) -> str:
+    touching = Removing(parts)
+    with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
+        scope_id = parts.scopes.get(scope)
+        earlier = set() if scope_id is None else {num for name in names for num in _saying(parts, scope_id, name)}
+        try:
+            with parts.engine.begin() as connection:
+                scope_id = scope_id or rows.add_scope(connection, scope)
+                ent = parts.catalog.declare(connection, scope_id, names[0], names[1:])
+                _link(connection, scope_id, ent, names, sorted(earlier))
+                touched = touching.touch(connection, scope_id)
+        finally:
+            if scope_id is not None:
+                parts.catalog.drop(scope_id)
+        parts.scopes[scope] = scope_id
+        touching.touched(scope_id, touched)
+        parts.catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
+        return parts.catalog.of(scope_id).id_of[ent]
 
-    def _declare(self, name: str, aliases: Sequence[str], scope: Scope) -> str:
-        parts = self._parts
-        with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
-            scope_id = parts.scopes.get(scope)
-            try:
-                with parts.engine.begin() as connection:
-                    if scope_id is None:
-                        scope_id = rows.add_scope(connection, scope)
-                    ent, _ = parts.catalog.declare(connection, scope_id, name, aliases)
-                    touched = self._touching.touch(connection, scope_id)
-            finally:
-                if scope_id is not None:
-                    parts.catalog.drop(scope_id)
-            parts.scopes[scope] = scope_id
-            try:
-                touched = self._link_earlier(scope_id, ent, [name, *aliases]) or touched
-            finally:
-                self._touching.touched(scope_id, touched)
-                parts.catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
-            return parts.catalog.of(scope_id).id_of[ent]
 
-    def _link_earlier(self, scope_id: int, ent: int, names: Sequence[str]) -> Touched | None:
-        """Link earlier memories that say one of an entity's names; `None` where none does."""
-        count = self._reader.count_of(scope_id)
-        if not count:
-            return None
-        nums: set[int] = set()
-        for name in names:
-            nums.update(self._saying(scope_id, name, count))
-        gazetteer = EntityIndex()
-        gazetteer.add("it", names[0], tuple(names[1:]), declared=True)
-        n, m = schema.mentions, schema.memories
-        some = False
-        with self._parts.engine.begin() as connection:
-            for part in in_parts(sorted(nums)):
-                said = connection.execute(
-                    select(m.c.num, m.c.text).where(m.c.scope_id == scope_id, m.c.num.in_(part))
-                ).all()
-                linked = set(
-                    connection.execute(
-                        select(n.c.num).where(n.c.scope_id == scope_id, n.c.ent == ent, n.c.num.in_(part))
-                    ).scalars()
-                )
-                fresh = [num for num, text in said if num not in linked and gazetteer.mentions(text)]
-                if fresh:
-                    some = True
-                    connection.execute(
-                        insert(n), [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
-                    )
-            return self._touching.touch(connection, scope_id) if some else None
+def _link(connection: Connection, scope_id: int, ent: int, names: Sequence[str], nums: Sequence[int]) -> None:
+    """Link those of the memories to an entity that say one of its names."""
+    gazetteer = EntityIndex()
+    gazetteer.add("it", names[0], tuple(names[1:]), declared=True)
+    n, m = schema.mentions, schema.memories.c
+    for part in in_parts(nums):
+        linked = select(n.c.num).where(n.c.scope_id == scope_id, n.c.ent == ent)
+        query = select(m.num, m.text).where(m.scope_id == scope_id, m.num.in_(part), m.num.not_in(linked))
+        fresh = [num for num, text in connection.execute(query).all() if gazetteer.mentions(text)]
+        made = [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
+        if made:
+            connection.execute(insert(n), made)
 
-    def _saying(self, scope_id: int, name: str, count: int) -> list[int]:
-        """Find nums of memories that may say a name: by the lexical index, else by the text."""
-        words, parts = stems(name), self._parts
-        if words and not parts.indexes.behind(scope_id):
-            try:
-                view = parts.views.get(scope_id)
-                frequency = frequency_of(view, lambda: parts.indexes.lexical)
-                bm25 = Bm25(view, words, (), frequency, lambda: parts.indexes.lexical)
-                best, _ = view.top(*bm25.search(min(count, BACKFILL_MAX)), BACKFILL_MAX)
-                found: list[int] = view.nums[best].tolist()
-                return found
-            except IndexUnavailable:
-                pass  # reported at the next write
-        m = schema.memories
-        query = select(m.c.num).where(m.c.scope_id == scope_id, m.c.text.icontains(name, autoescape=True))
-        with self._parts.engine.connect() as connection:
-            return list(connection.execute(query.order_by(m.c.num.desc()).limit(BACKFILL_MAX)).scalars())
+
+def _saying(parts: StoreParts, scope_id: int, name: str) -> list[int]:
+    """Find nums of memories that may say a name: by the lexical index, else by the text."""
+    words = stems(name)
+    if words and not parts.indexes.behind(scope_id):
+        view = parts.views.get(scope_id)
+        if not view.count:
+            return []
+        try:
+            frequency = frequency_of(view, lambda: parts.indexes.lexical)
+            bm25 = Bm25(view, words, (), frequency, lambda: parts.indexes.lexical)
+            best, _ = view.top(*bm25.search(min(view.count, BACKFILL_MAX)), BACKFILL_MAX)
+            found: list[int] = view.nums[best].tolist()
+            return found
+        except IndexUnavailable:
+            pass  # reported at the next write
+    m = schema.memories.c
+    query = select(m.num).where(m.scope_id == scope_id, m.text.icontains(name, autoescape=True))
+    with parts.engine.connect() as connection:
+        return list(connection.execute(query.order_by(m.num.desc()).limit(BACKFILL_MAX)).scalars())
