@@ -22,6 +22,7 @@ from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
 from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.sending import streamed
 from recall_integrations.errors import StoreError
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.store.parts import StoreParts
@@ -84,13 +85,21 @@ class Judgements:
             with parts.engine.begin() as connection:
                 yield connection, None if scope is None else parts.scopes.get(scope)
 
-    def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
+    def of(self, scope: Scope) -> tuple[Judged, ...]:
         """Return the judged recalls of a scope, oldest first. Damaged rows are left out."""
         parts = self._parts
         scope_id = parts.scopes.get(scope)
         if scope_id is None:
             return ()
-        return tuple(self._rows(scope_id, since))
+        query = select(schema.judged).where(_j.scope_id == scope_id).order_by(_j.at, _j.result_id)
+        with parts.errors():
+            parts.check_open()
+            with parts.engine.connect() as connection:
+                read = [_judged(row) for row in connection.execute(streamed(query, ROWS_AT_ONCE))]
+        found = tuple(judged for judged in read if judged is not None)
+        if len(found) < len(read):
+            logger.warning("%d judged recalls cannot be read and are left out.", len(read) - len(found))
+        return found
 
     def counts(self) -> dict[Scope, int]:
         parts = self._parts
@@ -106,28 +115,6 @@ class Judgements:
         with self._writing() as (connection, _):
             gone = delete(schema.judged).where(_j.at < self._oldest(settings))
             return int(connection.execute(gone).rowcount)
-
-    def _rows(self, scope_id: int, since: int) -> Iterator[Judged]:
-        parts, after, damaged = self._parts, (since - 1, ""), 0
-        while True:
-            with parts.errors():
-                parts.check_open()
-                with parts.engine.connect() as connection:
-                    at, result_id = after
-                    query = select(schema.judged).where(
-                        _j.scope_id == scope_id, (_j.at > at) | ((_j.at == at) & (_j.result_id > result_id))
-                    )
-                    rows = connection.execute(query.order_by(_j.at, _j.result_id).limit(ROWS_AT_ONCE)).all()
-            for row in rows:
-                judged = _judged(row)
-                damaged += judged is None
-                if judged is not None:
-                    yield judged
-            if len(rows) < ROWS_AT_ONCE:
-                break
-            after = (rows[-1].at, rows[-1].result_id)
-        if damaged:
-            logger.warning("%d judged recalls cannot be read and are left out.", damaged)
 
     def _put(self, connection: Connection, scope_id: int, judged: Judged) -> tuple[Gain, ...]:
         """Write a judgement; return what is kept of it and of those before of the same recall."""

@@ -17,7 +17,7 @@ from filelock import FileLock
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.engine import CHECKED, check_header, read_only
+from recall_integrations.database.engine import CHECKED, check_header, has_wal, read_only
 from recall_integrations.errors import StoreError
 from recall_integrations.owner_only import OTHERS, others_read
 from recall_integrations.resilience.breaker import BREAKERS_FILE
@@ -122,7 +122,7 @@ def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
     Where SQLite cannot read it in place (a WAL in a directory that may not be written to), a copy is read.
     """
     check_header(directory / DATABASE)
-    wal = (directory / WAL).is_file() and (directory / WAL).stat().st_size > 0
+    wal = has_wal(directory / DATABASE)
     before = (directory / SHARED_MEMORY).exists()
     with ExitStack() as stack:
         if not held and not before:
