@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from recall_integrations.collector import paused
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refuse_unknown, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike

@@ -27,13 +27,12 @@ from recall_integrations.arms.document_names import DocumentNames, said_in
 from recall_integrations.arms.second_hop import WORDS_MAX, NamePostings, SecondHop, documents
 from recall_integrations.database import schema
 from recall_integrations.database.connections import within
-from recall_integrations.database.portable import bounded, numbers_joined
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, bounded, numbers_joined
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.entities import EdgeColumns, ScopeEntities
+from recall_integrations.store.entities import ScopeEntities
 
 HOP_FACTOR = 0.5
 NEIGHBOURS = 10  # per entity that are followed
@@ -44,7 +43,9 @@ RECENTS_KEPT = 4_096  # scopes whose entities of late are kept in memory
 EDGES_MAX = 5_000  # newest edges of an entity that are followed
 SIMILARITY_SHARE = 0.3  # of the score; the rest is how the memory is connected
 SCOPES_KEPT, SAID_KEPT = 32, 4_096  # scopes and memories of which the words and the names of documents are kept
-_NO_EDGES, _NO_MENTIONS = (-1, EdgeColumns()), (-1, np.empty(0, dtype=np.int64))
+# An edge of an entity: number of the memory that states it, the other end, the code of its predicate, confidence.
+EDGE = np.dtype([("num", np.int64), ("other", np.int64), ("predicate", np.int64), ("confidence", np.float32)])
+_NO_EDGES, _NO_MENTIONS = (-1, np.empty(0, dtype=EDGE)), (-1, np.empty(0, dtype=np.int64))
 RECENT_ANCHORS, RECENT_WEIGHT, RECENT_MENTIONS = 3, 0.2, 200
 
 
@@ -158,23 +159,25 @@ class GraphRetriever:
         for hop in range(self._hops):
             request.check_time()
             at = sorted(frontier)
-            edges = [self._permitted(known, self._edges_of(connection, known, view, ent)) for ent in at]
+            own_edges = [self._permitted(known, self._edges_of(connection, known, view, ent)) for ent in at]
             asked = [known.predicates[hint] for hint in hints if hint in known.predicates]  # known once the edges are
             if not hop and asked:
                 stated += [
-                    e.nums[np.isin(e.predicates, asked)] for ent, e in zip(at, edges, strict=True) if ent in named
+                    e["num"][np.isin(e["predicate"], asked)]
+                    for ent, e in zip(at, own_edges, strict=True)
+                    if ent in named
                 ]
-            counts = [len(e.nums) for e in edges]
-            if not sum(counts):
+            edges = np.concatenate([np.empty(0, dtype=EDGE), *own_edges])
+            if not len(edges):
                 break
-            weights = np.repeat([frontier[ent] * factor for ent in at], counts).astype(np.float32)
-            weights *= np.concatenate([e.confidences for e in edges])
+            weights = np.repeat([frontier[ent] * factor for ent in at], [*map(len, own_edges)]).astype(np.float32)
+            weights *= edges["confidence"]
             if asked:
-                weights[np.isin(np.concatenate([e.predicates for e in edges]), asked)] *= HINT_FACTOR
-            nums.append(np.concatenate([e.nums for e in edges]))
+                weights[np.isin(edges["predicate"], asked)] *= HINT_FACTOR
+            nums.append(edges["num"])
             gains.append(2 * weights)  # a memory that states an edge scores highest
             followed += len(weights)
-            reached = _best_ends(np.concatenate([e.others for e in edges]), weights, seen, self._neighbours)
+            reached = _best_ends(edges["other"], weights, seen, self._neighbours)
             for ent, gain in reached.items():
                 nums.append(self._mentions_of(connection, known, view, ent)[-self._mentions :])
                 gains.append(np.full(len(nums[-1]), min(gain, factor), np.float32))
@@ -189,17 +192,12 @@ class GraphRetriever:
         states = np.isin(distinct, np.concatenate(stated))
         return Numbers(nums=distinct, values=values, stated=states, whole=sum(anchors.values())), followed
 
-    def _permitted(self, known: ScopeEntities, edges: EdgeColumns) -> EdgeColumns:
+    def _permitted(self, known: ScopeEntities, edges: NDArray[Any]) -> NDArray[Any]:
         """Return the edges of the types that are followed."""
         if not self._followed:
             return edges
-        keep = np.isin(edges.predicates, [code for name, code in known.predicates.items() if name in self._followed])
-        return EdgeColumns(
-            nums=edges.nums[keep],
-            others=edges.others[keep],
-            predicates=edges.predicates[keep],
-            confidences=edges.confidences[keep],
-        )
+        followed = [code for name, code in known.predicates.items() if name in self._followed]
+        return edges[np.isin(edges["predicate"], followed)]
 
     def second_hop(
         self,
@@ -289,13 +287,13 @@ class GraphRetriever:
         return dict(found)
 
     @staticmethod
-    def _edges_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> EdgeColumns:
+    def _edges_of(connection: Any, known: ScopeEntities, view: ScopeView, ent: int) -> NDArray[Any]:
         """Return the edges of an entity, oldest first, from memory; new ones are read when the scope changes."""
         version, edges = known.edges.get(ent, _NO_EDGES)
         if version == view.version:
             return edges
         g = schema.edges
-        last = int(edges.nums[-1]) if len(edges.nums) else 0
+        last = int(edges["num"][-1]) if len(edges) else 0
         query = (
             select(g.c.num, g.c.src, g.c.dst, g.c.predicate, g.c.confidence)
             .where(g.c.scope_id == view.scope_id, or_(g.c.src == ent, g.c.dst == ent), g.c.num > last)
@@ -305,13 +303,11 @@ class GraphRetriever:
         fresh = [row for row in read if isinstance(row.predicate, str) and isinstance(row.confidence, int | float)]
         if fresh:
             codes = [known.predicates.setdefault(row.predicate, len(known.predicates)) for row in fresh]
-            edges = edges.extended(
-                nums=[row.num for row in fresh],
-                others=[row.dst if row.src == ent else row.src for row in fresh],
-                predicates=codes,
-                confidences=[row.confidence for row in fresh],
-                keep=EDGES_MAX,
-            )
+            rows = [
+                (row.num, row.dst if row.src == ent else row.src, code, row.confidence)
+                for row, code in zip(fresh, codes, strict=True)
+            ]
+            edges = np.concatenate([edges, np.array(rows, dtype=EDGE)])[-EDGES_MAX:]
         if len(known.edges) >= ENTITIES_KEPT:
             known.edges.clear()
         known.edges[ent] = (view.version, edges)

@@ -113,9 +113,8 @@ def check_content(path: Path) -> None:
     """
     try:
         size = path.stat().st_size
-        wal = path.with_name(f"{path.name}-wal")
         # Without a WAL to read, `immutable` leaves no files beside the database.
-        mode = "mode=ro" if wal.is_file() and wal.stat().st_size else "mode=ro&immutable=1"
+        mode = "mode=ro" if has_wal(path) else "mode=ro&immutable=1"
     except OSError:
         return  # there is none yet
     if not size:
@@ -156,8 +155,7 @@ def note_checked(path: Path) -> None:
     """Note what the file of a database that was just closed looks like: it need not be read whole before it changes."""
     note = path.with_name(path.name + CHECKED)
     try:
-        wal = path.with_name(f"{path.name}-wal")
-        if wal.is_file() and wal.stat().st_size:  # somebody still has it open: what is in there goes into the file yet
+        if has_wal(path):  # somebody still has it open: what is in there goes into the file yet
             note.unlink(missing_ok=True)
             return
         draft = note.with_name(f"{note.name}.new")
@@ -168,14 +166,19 @@ def note_checked(path: Path) -> None:
 
 
 def _is_as_noted(path: Path) -> bool:
-    wal = path.with_name(f"{path.name}-wal")
     try:
-        if wal.is_file() and wal.stat().st_size:  # it was not closed
+        if has_wal(path):  # it was not closed
             return False
         noted = json.loads(path.with_name(path.name + CHECKED).read_text(encoding="ascii"))
         return bool(noted == _looks(path))
     except (OSError, ValueError, RecursionError):
         return False
+
+
+def has_wal(path: Path) -> bool:
+    """Say whether there is more of a database in its log."""
+    wal = path.with_name(f"{path.name}-wal")
+    return wal.is_file() and wal.stat().st_size > 0
 
 
 def _looks(path: Path) -> list[int]:

@@ -68,6 +68,13 @@ def version_in(connection: Connection, tables: Set[str], refusal: str) -> int:
     return int(found)
 
 
+def make_tables(connection: Connection) -> int:
+    """Make the tables in an empty database, in the caller's transaction; return their version."""
+    schema.metadata.create_all(connection, checkfirst=False)
+    put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
+    return schema.SCHEMA_VERSION
+
+
 def check_version(version: str | int | None, store: str) -> None:
     """Raise unless tables are of the version that this package reads."""
     if str(version) != str(schema.SCHEMA_VERSION):

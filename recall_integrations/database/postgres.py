@@ -27,7 +27,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import LOCK_S, Pool, connection_class, look_after, translated
-from recall_integrations.database.meta import check_version, put_meta, version_in
+from recall_integrations.database.meta import check_version, make_tables, version_in
 from recall_integrations.database.postgres_errors import mapped_error, shown
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
 from recall_integrations.patterns import regex
@@ -96,12 +96,11 @@ def open_postgres(
     pool_size: int = 8,
     pool_timeout_s: float | None = None,
     connect_timeout_s: int = 5,
-    application: str = APPLICATION,
     isolation: Isolation = "READ COMMITTED",
 ) -> Engine:
     """Return an engine on a database that exists; its tables are not looked at."""
     require_psycopg()
-    wanted = {"connect_timeout": connect_timeout_s, "application_name": application, **ALIVE}
+    wanted = {"connect_timeout": connect_timeout_s, "application_name": APPLICATION, **ALIVE}
     address, arguments = _arguments(parsed(url), wanted)
     engine = create_engine(
         address,
@@ -219,7 +218,7 @@ def make_ready(engine: Engine) -> None:
             version = version_of(connection)
         if not version:
             with engine.connect() as connection, _alone(connection):
-                version = version_of(connection) or _make(connection)
+                version = version_of(connection) or make_tables(connection)
     check_version(version, f"The store {shown(engine.url)}")
 
 
@@ -249,12 +248,6 @@ def _alone(connection: Connection) -> Iterator[None]:
     with connection.execution_options(isolation_level="READ COMMITTED").begin():
         connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _TURN})
         yield
-
-
-def _make(connection: Connection) -> int:
-    schema.metadata.create_all(connection, checkfirst=False)
-    put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
-    return schema.SCHEMA_VERSION
 
 
 def _differences(connection: Connection) -> Iterator[str]:

@@ -94,11 +94,6 @@ def is_lost(error: BaseException | None) -> bool:
     return unsaid and _has_class(cause, "OperationalError") and not (_REFUSED.search(str(cause)) or _is_absent(cause))
 
 
-def is_retryable(error: BaseException | None) -> bool:
-    """Say whether the same transaction may well work in a moment."""
-    return sqlstate(error) in _AGAIN or is_lost(error)
-
-
 def _has_class(error: object, name: str) -> bool:
     return any(kind.__name__ == name for kind in type(error).__mro__)
 
@@ -222,12 +217,10 @@ def may_be_tried_again(error: BaseException, *, twice: bool) -> bool:
     cause = error.__cause__ if isinstance(error, RecallError) else error
     if sqlstate(cause) == _TAKEN:
         return True
-    return is_retryable(cause) and (twice or not (is_lost(cause) and _while_committing(cause)))
-
-
-def _while_committing(error: BaseException | None) -> bool:
-    """Say whether an error belongs to no statement: to a commit, or to connecting, which looks the same."""
-    return isinstance(error, DBAPIError) and error.statement is None
+    if not is_lost(cause):
+        return sqlstate(cause) in _AGAIN
+    # An error without a statement is of a commit, or of connecting, which looks the same.
+    return twice or not (isinstance(cause, DBAPIError) and cause.statement is None)
 
 
 def _told(state: RetryCallState) -> None:

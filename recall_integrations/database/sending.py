@@ -1,4 +1,4 @@
-"""Statements that go to the database together, and many rows into one table.
+"""Statements that go to the database together or are written differently for each, and many rows into one table.
 
 Over a network each statement costs a way to the server and back. In a transaction of `begun`, PostgreSQL gets those of
 `send`, rows of `insert_rows` and the commit in one message (pipeline mode of libpq, version 14 on).
@@ -6,43 +6,41 @@ Over a network each statement costs a way to the server and back. In a transacti
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from functools import lru_cache
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
-from sqlalchemy import Connection, Dialect, Engine, Table, insert
+from sqlalchemy import ColumnElement, Connection, Dialect, Engine, Table, Text, cast, func, insert
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.database.connections import LOCK_S, one_was_lost, remaining
 from recall_integrations.database.meta import tenant_of
+from recall_integrations.database.schema import SQL_VARIABLES
+from recall_integrations.errors import InvalidMemory
+from recall_integrations.records import record
 
 FEW = 4  # memories whose rows go in one message
+T = TypeVar("T")
+Query = TypeVar("Query", bound=Select[Any])
 Rows = Sequence[Sequence[Any]]
 Statement = Select[Any] | Update | Delete | TextClause
 
 
+@record(frozen=True, slots=True)
 class Sent:
     """A statement that was sent. Its answer is waited for when it is asked for."""
 
-    def __init__(self, rows: Callable[[], Rows], count: Callable[[], int]) -> None:
-        self._rows, self._count = rows, count
-
-    def rows(self) -> Rows:
-        """Return the rows that the statement selected; once."""
-        return self._rows()
+    rows: Callable[[], Rows]  # returns the rows that the statement selected; once
+    count: Callable[[], int]  # returns the number of rows that the statement changed
 
     def value(self) -> Any:
         """Return the first value of the first row, or `None` if there is none; once."""
-        found = self._rows()
+        found = self.rows()
         return found[0][0] if found else None
-
-    def count(self) -> int:
-        """Return the number of rows that the statement changed."""
-        return self._count()
 
 
 @contextmanager
@@ -299,3 +297,43 @@ def _statement(table: Table, dialect: Dialect) -> _Statement:
     written = [(place, kind.bind_processor(dialect)) for place, kind in enumerate(kinds)]
     special = tuple((place, how) for place, how in written if how is not None)
     return _Statement(str(compiled), names, bool(compiled.positional), special)
+
+
+NUL = "\x00"
+_LIMIT_MAX_MS = 2**31 - 1
+
+
+def numbers_joined(column: ColumnElement[Any]) -> ColumnElement[str]:
+    """Join the numbers of a column with commas, in any order: drivers read one text far faster than as many rows."""
+    return func.aggregate_strings(cast(column, Text), ",")
+
+
+def streamed(query: Query, rows: int) -> Query:
+    """Return a query whose rows come so many at a time; PostgreSQL's driver would hold all of them in memory first.
+
+    For what may be large: a small result takes two more ways to the server and back.
+    """
+    return query.execution_options(stream_results=True, max_row_buffer=rows)
+
+
+def bounded(connection: Connection, milliseconds: float) -> Connection:
+    """Bound, in PostgreSQL, the time of each later statement of the transaction; return the connection."""
+    if connection.dialect.name == "postgresql":
+        limit = int(min(max(milliseconds, 1.0), _LIMIT_MAX_MS))
+        send_sql(connection, f"SET LOCAL statement_timeout = {limit}", {})
+    return connection
+
+
+def check_texts(engine: Engine, texts: Iterable[str], what: str = "A memory") -> None:
+    """Refuse texts that the database of the engine cannot keep, before anything is written; SQLite keeps all."""
+    if engine.dialect.name == "postgresql" and any(NUL in one for one in texts):
+        raise InvalidMemory(
+            f"{what} holds a NUL character (U+0000), which PostgreSQL cannot keep. Remove it, for example with "
+            '`text.replace("\\x00", "")`.'
+        )
+
+
+def in_parts(values: Sequence[T]) -> Iterator[Sequence[T]]:
+    """Yield the values in parts that fit into one statement."""
+    for start in range(0, len(values), SQL_VARIABLES):
+        yield values[start : start + SQL_VARIABLES]

@@ -63,16 +63,13 @@ class Watch:
         self._cursor = self._connection.cursor()
         self._file = _file_at(path)
 
-    def version(self) -> int:
-        """Return another number than before if anything was committed meanwhile, here or in another process.
+    def now(self) -> Reached:
+        """Return another version than before if anything was committed meanwhile, here or in another process.
 
         https://www.sqlite.org/pragma.html#pragma_data_version
         """
         with self._lock:
-            return int(self._cursor.execute("PRAGMA data_version").fetchone()[0])
-
-    def now(self) -> Reached:
-        return Reached(self.version())
+            return Reached(int(self._cursor.execute("PRAGMA data_version").fetchone()[0]))
 
     def turn_began(self) -> Reached:
         """Look, where the database is still the file that was opened: a write would go into one that is gone."""
@@ -133,16 +130,12 @@ class Outside:
 
     def __init__(self, engine: Engine, shares: int | None = None, *, stays: bool = False) -> None:
         self._engine, self._shares = engine, shares
-        self._stays = (stays or shares is not None) and is_pooled(engine)
+        # Whether the connection is in a transaction from its beginning to its end.
+        self.stays = (stays or shares is not None) and is_pooled(engine)
         self._lock = threading.RLock()
         self._connection: Connection | None = None
         self._numbers: dict[int, int] = {}  # of locks, in the schema in which this connection finds the tables
         self._ended = False
-
-    @property
-    def stays(self) -> bool:
-        """Say whether the connection is in a transaction from its beginning to its end."""
-        return self._stays
 
     def ask(self, statement: str, **values: int) -> object:
         """Return the first value of a statement's answer; ask on another connection if this one was lost."""
@@ -173,7 +166,7 @@ class Outside:
     def _asked(self, statement: str, values: dict[str, int]) -> object:
         try:
             made = self._made()
-            if not self._stays:
+            if not self.stays:
                 return made.exec_driver_sql(statement, values).scalar()
             found = self._said(made, _READ.format(read=statement % values if values else statement))
             return None if found[0] == "None" else found[0]
@@ -198,7 +191,7 @@ class Outside:
             made.detach()  # its locks must not go into the pool
             self._connection = made  # from here on it is closed if anything fails
             self._numbers.clear()
-            if self._stays:
+            if self.stays:
                 made.exec_driver_sql(_begin(made))
                 if self._shares is not None:
                     self._said(made, f"SELECT pg_advisory_xact_lock_shared({self._number(made, self._shares)})")
@@ -407,11 +400,8 @@ class Committed:
     def __init__(self, outside: Outside, lock: WriteLock) -> None:
         self._outside, self._lock = outside, lock
 
-    def version(self) -> int:
-        """Return another number than before if any node has written anything meanwhile."""
-        return self.now().version
-
     def now(self) -> Reached:
+        """Return another version than before if any node has written anything meanwhile."""
         return Reached.read(str(self._outside.ask(_COMMITTED)))
 
     def turn_began(self) -> Reached:

@@ -26,8 +26,7 @@ from typing import Any
 from sqlalchemy import Connection, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import insert_rows
+from recall_integrations.database.sending import in_parts, insert_rows
 from recall_integrations.facts.rows import BAD_SUBJECT, Row, row_of, stated
 from recall_integrations.facts.said import ME, YOU, Said, name_key
 from recall_integrations.facts.slots import Slots

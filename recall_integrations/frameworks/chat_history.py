@@ -18,8 +18,7 @@ from sqlalchemy import select
 from recall_integrations.database import schema
 from recall_integrations.errors import InvalidMemory, extra
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, scope_now
-from recall_integrations.store.clock import utc_now
-from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope
+from recall_integrations.types import Filters, Memory, Scope, checked_id, checked_scope, utc_now
 from recall_integrations.types.messages import spoken
 
 with extra("langchain-core", "RecallChatMessageHistory"):

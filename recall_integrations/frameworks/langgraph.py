@@ -40,10 +40,9 @@ from recall_integrations.frameworks.items import (
     version_of,
 )
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import BATCH
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Filters, Memory, Scope, checked_scope
+from recall_integrations.types import Filters, Memory, Scope, checked_scope, utc_now
 from recall_integrations.types.numbers import is_number, shown
 
 with extra("langgraph", "RecallStore"):

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from sqlalchemy import ColumnElement, Connection, FromClause, and_, delete, exists, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import insert_rows
+from recall_integrations.database.sending import in_parts, insert_rows
 from recall_integrations.indexes.columns import WORDS_MAX, asked_words, is_question
 from recall_integrations.indexes.columns_builder import TextBlock
 from recall_integrations.indexes.lexicon import Ids, Lexicon

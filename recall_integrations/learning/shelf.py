@@ -1,6 +1,6 @@
 """The versions of scopes, and what serves each: a text for each version and one for the state.
 
-`store.learned_rows` says where they are kept, and that a process which is killed leaves them whole.
+`store.judgements` says where they are kept, and that a process which is killed leaves them whole.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from recall_integrations.learning.version import Version, VersionId, from_json, 
 from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.records import record
-from recall_integrations.store.learned_rows import LearnedRows, name_of
+from recall_integrations.store.judgements import LearnedRows, name_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES
 

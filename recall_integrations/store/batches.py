@@ -211,10 +211,6 @@ class Written:
     spoke: Set[str]  # languages with tables that occur in the texts
     appended: Appended  # all entries of the transaction
 
-    @property
-    def embedded(self) -> bool:
-        return self.appended.followed
-
 
 class _Part:
     """A batch with its place in the transaction."""

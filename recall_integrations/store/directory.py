@@ -16,11 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from filelock import FileLock, Timeout
-from sqlalchemy import Connection, Engine, inspect
+from sqlalchemy import Engine, inspect
 
-from recall_integrations.database import schema
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
-from recall_integrations.database.meta import check_version, put_meta, version_in
+from recall_integrations.database.meta import check_version, make_tables, version_in
 from recall_integrations.database.turns import Watch
 from recall_integrations.errors import (
     RecallError,
@@ -34,8 +33,7 @@ from recall_integrations.records import record
 from recall_integrations.store import entities
 from recall_integrations.store.index_files import FORMER
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.learned_rows import LearnedRows, alone_by
-from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn
+from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn, alone_by, had
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Committed, Flush
@@ -64,10 +62,6 @@ class Held:
     presence: Presence | None = None  # registers this store beside those of other processes; `None` = the same
     tenant: str | None = None  # the role of a tenant, which sees its rows only; `None` = all are seen
 
-    @property
-    def learned(self) -> LearnedRows:
-        return LearnedRows(self)
-
     def learns(self, wait_s: float) -> AbstractContextManager[None]:
         """Keep other processes from learning and from switching weights inside the block; wait so many seconds."""
         return alone_by(OfFile(self.path / LEARNS), wait_s)
@@ -87,7 +81,16 @@ class Held:
         return mapped_error(error, self.path / DATABASE)
 
     def make_ready(self) -> None:
-        make_ready(self.engine)
+        """Make the tables in an empty database; leave existing ones as they are."""
+        where = self.path / DATABASE
+        refusal = f"{where} is a database, but not one of recall-integrations. Give another directory."
+        with self.engine.begin() as connection:  # one transaction: each statement by itself would wait for the disk
+            there = set(inspect(connection).get_table_names())
+            version = version_in(connection, there, f"{refusal} Nothing was changed.")
+            if not version:
+                version = make_tables(connection)
+                entities.make_key(connection)
+        check_version(version, f"The store {where}")
 
     def keeps(self) -> bool:
         return self.keeping.is_locked
@@ -95,7 +98,7 @@ class Held:
     def try_to_keep(self) -> bool:
         """Keep the indexes from now on, if no other process does; under the write lock."""
         try:
-            return _had(self.keeping)
+            return had(self.keeping)
         except OSError:
             return False
 
@@ -190,22 +193,13 @@ def _opened(directory: Path, keeping: FileLock, presence: Presence | None, alone
             others = presence.others()
             check_directory(directory)  # under the turn: no process is making it now
             presence.enter()
-        kept = _had(keeping)
+        kept = had(keeping)
     except (OSError, Timeout) as e:
         why = getattr(e, "strerror", None) or e
         raise StorePathError(f"Cannot write to {directory}: {why}. Check its permissions.") from e
     if alone and (others or not kept):
         raise StoreLocked(_open_elsewhere(directory, others, alone))
     return open_sqlite(directory / DATABASE, checked=bool(others))
-
-
-def _had(lock: FileLock) -> bool:
-    """Take a lock if it is free; say whether it is taken."""
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        return False
-    return True
 
 
 def _open_elsewhere(directory: Path, others: list[int], what: str) -> str:
@@ -285,27 +279,3 @@ def size_of(directory: Path) -> int:
         with suppress(OSError):  # index files come and go
             total += path.stat().st_size if path.is_file() else 0
     return total
-
-
-def make_ready(engine: Engine) -> None:
-    """Make the tables in an empty database; leave existing ones as they are."""
-    version = version_of(engine)
-    if version:
-        check_version(version, f"The store {engine.url.database}")
-        return
-    with engine.begin() as connection:  # in one transaction: each statement by itself would wait for the disk
-        _make_tables(connection)
-
-
-def version_of(engine: Engine) -> int:
-    """Read the version of the tables; 0 for an empty database."""
-    refusal = f"{engine.url.database} is a database, but not one of recall-integrations. Give another directory."
-    with engine.connect() as connection:
-        there = set(inspect(connection).get_table_names())
-        return version_in(connection, there, f"{refusal} Nothing was changed.")
-
-
-def _make_tables(connection: Connection) -> None:
-    schema.metadata.create_all(connection, checkfirst=False)
-    entities.make_key(connection)
-    put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts, streamed
+from recall_integrations.database.sending import in_parts, streamed
 from recall_integrations.indexes.times import has_ended, to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record

@@ -32,31 +32,6 @@ from recall_integrations.types import Memory, Relation
 from recall_integrations.types.memory import names_of
 
 
-def _no_numbers() -> NDArray[np.int64]:
-    return np.empty(0, dtype=np.int64)
-
-
-@record(frozen=True, slots=True, kw_only=True)
-class EdgeColumns:
-    """Edges of one entity as columns, oldest first: the memory that states it, the other end, predicate, confidence."""
-
-    nums: NDArray[np.int64] = field(default_factory=_no_numbers)
-    others: NDArray[np.int64] = field(default_factory=_no_numbers)
-    predicates: NDArray[np.int64] = field(default_factory=_no_numbers)
-    confidences: NDArray[np.float32] = field(default_factory=lambda: np.empty(0, dtype=np.float32))
-
-    def extended(
-        self, *, nums: list[int], others: list[int], predicates: list[int], confidences: list[float], keep: int
-    ) -> EdgeColumns:
-        """Return the columns with newer edges appended, the newest `keep` of them all."""
-        return EdgeColumns(
-            nums=np.concatenate([self.nums, np.asarray(nums, dtype=np.int64)])[-keep:],
-            others=np.concatenate([self.others, np.asarray(others, dtype=np.int64)])[-keep:],
-            predicates=np.concatenate([self.predicates, np.asarray(predicates, dtype=np.int64)])[-keep:],
-            confidences=np.concatenate([self.confidences, np.asarray(confidences, dtype=np.float32)])[-keep:],
-        )
-
-
 @record(slots=True)
 class ScopeEntities:
     """One scope's entities in memory."""
@@ -69,7 +44,7 @@ class ScopeEntities:
     next_ent: int = 1
     # ent -> (scope version, rising nums of the memories that mention it). Dropped with this object when entities merge.
     mentions: dict[int, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
-    edges: dict[int, tuple[int, EdgeColumns]] = field(default_factory=dict)  # likewise
+    edges: dict[int, tuple[int, NDArray[Any]]] = field(default_factory=dict)  # likewise, as `arms.graph.EDGE`
     # (kind, entity) -> (ids of the columns, nums, their rows, number of rows of the columns).
     rows: dict[tuple[str, int], tuple[Sequence[str], NDArray[np.int64], NDArray[np.int64], int]] = field(
         default_factory=dict
@@ -300,10 +275,8 @@ class EntityCatalog:
             if row["ent"] not in known.id_of:
                 known.put(row["ent"], row["entity_id"], row["name"], row["norm"], bool(row["declared"]))
 
-    def declare(
-        self, connection: Connection, scope_id: int, name: str, aliases: Sequence[str]
-    ) -> tuple[int, list[int]]:
-        """Write an entity and its aliases in the caller's transaction; return its `ent` and those merged into it.
+    def declare(self, connection: Connection, scope_id: int, name: str, aliases: Sequence[str]) -> int:
+        """Write an entity and its aliases in the caller's transaction; return its `ent`.
 
         An alias that is the name of an entity nobody declared (it was only seen in a memory) takes that one over.
         """
@@ -317,18 +290,16 @@ class EntityCatalog:
             connection.execute(row.values(norm=norm, declared=1))
         else:
             connection.execute(update(e).where(e.c.scope_id == scope_id, e.c.ent == ent).values(declared=1, name=name))
-        merged = []
         have = set(connection.execute(select(a.c.norm).where(a.c.scope_id == scope_id, a.c.ent == ent)).scalars())
         for alias in aliases:
             alias_norm = normal_name(alias)
             other = known.by_norm.get(alias_norm)
             if other is not None and other != ent and other in known.undeclared:
                 self._merge(connection, scope_id, other, ent)
-                merged.append(other)
             if alias_norm not in have and alias_norm != norm:
                 have.add(alias_norm)
                 connection.execute(insert(a).values(scope_id=scope_id, norm=alias_norm, ent=ent, alias=alias))
-        return ent, merged
+        return ent
 
     @staticmethod
     def _merge(connection: Connection, scope_id: int, source: int, target: int) -> None:

@@ -377,10 +377,6 @@ class FactFilling:
         """Say that there may be something to read."""
         self._filling.wake()
 
-    def settle(self, timeout: float | None) -> bool:
-        """Read until nothing is left: see `Filling.settle`."""
-        return self._filling.settle(timeout)
-
     def stop(self) -> None:
         """Stop for good, without waiting for an answer that is under way."""
         self._all.cancel()
@@ -392,14 +388,10 @@ class FactFilling:
             return False
         state = reader.step(FactsRead(), self._all)
         if state not in (DONE, MORE) and not self._all.over:
-            self._wake_later(reader.wait_s() or AGAIN_S)
+            self._filling.wake(after=reader.wait_s() or AGAIN_S)
         return state == MORE
-
-    def _wake_later(self, seconds: float) -> None:
-        if not self._filling.hurried:  # who waits for the end does not wait for that
-            self._filling.wake(after=seconds)
 
     def _failed(self, error: BaseException) -> None:
         if not isinstance(error, StoreClosed) and not self._all.over:
             logger.warning("Facts could not be read with the language model: %s", told(error))
-            self._wake_later(AGAIN_S)
+            self._filling.wake(after=AGAIN_S)

@@ -312,12 +312,10 @@ class FactTables:
         with reading(self._engine) as connection:
             rows = connection.execute(query.order_by(f.num.desc(), f.place.desc()).limit(FACTS_MAX)).all()[::-1]
         nums = np.asarray([row.num for row in rows], dtype=np.int64)
-        places = np.searchsorted(view.nums, nums)
-        ats = view.at[np.minimum(places, max(view.size - 1, 0))].tolist() if view.size else []
-        there = (view.nums[np.minimum(places, max(view.size - 1, 0))] == nums).tolist() if view.size else []
-        found = [(row, at) for row, at, is_there in zip(rows, ats, there, strict=True) if is_there]
-        for row, at in found:
-            if not readable(row):
+        places = np.minimum(np.searchsorted(view.nums, nums), view.size - 1)  # no view of none gets here
+        there = view.nums[places] == nums
+        for row, at, is_there in zip(rows, view.at[places].tolist(), there.tolist(), strict=True):
+            if not (is_there and readable(row)):
                 continue
             if row.slot == REPLACES:
                 kept.replaced.setdefault(row.subject, []).append(row.num)

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, Select, Text, cast, select, type_coerce
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import streamed
+from recall_integrations.database.sending import streamed
 from recall_integrations.indexes.damage import UNREADABLE
 from recall_integrations.indexes.metadata import KeyColumn
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
@@ -92,11 +92,6 @@ class MetadataIndex:
         with self._lock:
             scope = self._kept.get(scope_id)
         return scope is not None and all(one in scope.columns for one in asked)
-
-    @property
-    def bytes(self) -> int:
-        with self._lock:
-            return sum(scope.bytes for scope in self._kept.values())
 
     def _bring(self, scope: _Scope, view: ScopeView, asked: Sequence[Asked]) -> bool:
         """Bring cached values forward, and read missing ones whole; say whether any were read."""
@@ -215,10 +210,6 @@ class Filtering:
         facts: Callable[[ScopeView], ScopeFacts | None] = lambda _view: None,
     ) -> None:
         self._engine, self._catalog, self._index, self._facts = engine, catalog, index, facts
-
-    @property
-    def index(self) -> MetadataIndex:
-        return self._index
 
     def mask(self, view: ScopeView, filters: Filters, now: datetime, as_of: datetime) -> Mask | None:
         """Return the mask of rows that meet every condition, or `None` if there is no condition."""

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument, InvalidMemory
 from recall_integrations.records import record
-from recall_integrations.store.clock import Clock
-from recall_integrations.types import Filters, Memory, checked_id
+from recall_integrations.types import Clock, Filters, Memory, checked_id
 from recall_integrations.types.messages import is_message, spoken
 from recall_integrations.types.numbers import is_whole
 

@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.portable import in_parts
+from recall_integrations.database.sending import in_parts
 from recall_integrations.indexes.vectors import NO_HOME, Labels
 
 MEMORY_ID = "memory_id"  # in the metadata of a vector, where every scope is in Chroma

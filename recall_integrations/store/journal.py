@@ -20,8 +20,7 @@ from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import Sent, insert_rows, send
+from recall_integrations.database.sending import Sent, in_parts, insert_rows, send
 from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.types import indexed_text

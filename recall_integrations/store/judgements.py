@@ -1,21 +1,36 @@
-"""The table of judged recalls: their judgements and replays. Bounded, and removed with its scope."""
+"""What feedback leaves in a store: judged recalls with their replays, and the weights that were learned from them.
+
+Judged recalls are a table, bounded, and removed with their scope. Weights are texts, notes of the store
+(`learned/<name>/<text>` in `meta`), so that all processes and nodes see them, and a process that is killed leaves them
+whole. The name is a keyed digest: it does not tell whose it is.
+"""
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import timedelta
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from sqlalchemy import Connection, Row, delete, func, insert, select, update
+from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, select, update
 
 from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
+from recall_integrations.database.connections import translated
+from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.sending import streamed
+from recall_integrations.errors import StoreError
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import GAINS_MAX, Gain, Judged, Replay, gains_of, gains_to_text, packed, unpacked
+
+if TYPE_CHECKING:
+    from recall_integrations.store.directory import Held
 
 logger = logging.getLogger("recall_integrations")
 KEEP_MAX = 10_000  # judged recalls of a scope that are kept; the oldest leaves
@@ -70,13 +85,21 @@ class Judgements:
             with parts.engine.begin() as connection:
                 yield connection, None if scope is None else parts.scopes.get(scope)
 
-    def of(self, scope: Scope, since: int = 0) -> tuple[Judged, ...]:
+    def of(self, scope: Scope) -> tuple[Judged, ...]:
         """Return the judged recalls of a scope, oldest first. Damaged rows are left out."""
         parts = self._parts
         scope_id = parts.scopes.get(scope)
         if scope_id is None:
             return ()
-        return tuple(self._rows(scope_id, since))
+        query = select(schema.judged).where(_j.scope_id == scope_id).order_by(_j.at, _j.result_id)
+        with parts.errors():
+            parts.check_open()
+            with parts.engine.connect() as connection:
+                read = [_judged(row) for row in connection.execute(streamed(query, ROWS_AT_ONCE))]
+        found = tuple(judged for judged in read if judged is not None)
+        if len(found) < len(read):
+            logger.warning("%d judged recalls cannot be read and are left out.", len(read) - len(found))
+        return found
 
     def counts(self) -> dict[Scope, int]:
         parts = self._parts
@@ -92,28 +115,6 @@ class Judgements:
         with self._writing() as (connection, _):
             gone = delete(schema.judged).where(_j.at < self._oldest(settings))
             return int(connection.execute(gone).rowcount)
-
-    def _rows(self, scope_id: int, since: int) -> Iterator[Judged]:
-        parts, after, damaged = self._parts, (since - 1, ""), 0
-        while True:
-            with parts.errors():
-                parts.check_open()
-                with parts.engine.connect() as connection:
-                    at, result_id = after
-                    query = select(schema.judged).where(
-                        _j.scope_id == scope_id, (_j.at > at) | ((_j.at == at) & (_j.result_id > result_id))
-                    )
-                    rows = connection.execute(query.order_by(_j.at, _j.result_id).limit(ROWS_AT_ONCE)).all()
-            for row in rows:
-                judged = _judged(row)
-                damaged += judged is None
-                if judged is not None:
-                    yield judged
-            if len(rows) < ROWS_AT_ONCE:
-                break
-            after = (rows[-1].at, rows[-1].result_id)
-        if damaged:
-            logger.warning("%d judged recalls cannot be read and are left out.", damaged)
 
     def _put(self, connection: Connection, scope_id: int, judged: Judged) -> tuple[Gain, ...]:
         """Write a judgement; return what is kept of it and of those before of the same recall."""
@@ -176,3 +177,81 @@ def _judged(row: Row[Any]) -> Judged | None:
         gains=gains,
         replay=replay,
     )
+
+
+LEARNED = "learned/"  # of keys
+_DIGEST_BYTES = 12
+
+
+def name_of(scope: Scope, key: bytes) -> str:
+    """Return the name under which the texts of a scope are kept, by the store's key."""
+    said = json.dumps([scope.user_id, scope.agent_id, scope.namespace], ensure_ascii=False)
+    return hashlib.blake2b(said.encode("utf-8", "surrogatepass"), digest_size=_DIGEST_BYTES, key=key[:64]).hexdigest()
+
+
+class LearnedRows:
+    """Texts of scopes. Methods raise `StoreError` where a text cannot be read, written or removed."""
+
+    def __init__(self, held: Held) -> None:
+        self._held = held
+        self._alone = 0  # the thread that learns or switches weights
+
+    @contextmanager
+    def alone(self, wait_s: float) -> Iterator[None]:
+        """Keep others from learning and from switching weights inside the block. Reentrant."""
+        me = threading.get_ident()
+        if self._alone == me:
+            yield
+            return
+        with self._held.learns(wait_s):
+            self._alone = me
+            try:
+                yield
+            finally:
+                self._alone = 0
+
+    def sign(self, name: str, of: str) -> object | None:
+        """Return a digest of the text; `None` where there is none."""
+        text = self.read(name, of)
+        return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
+
+    def read(self, name: str, of: str) -> str | None:
+        with self._connected() as connection:
+            return get_meta(connection, f"{LEARNED}{name}/{of}")
+
+    def put(self, name: str, of: str, text: str) -> None:
+        if self._held.tenant is not None:
+            raise StoreError(
+                f"The role {self._held.tenant!r} is a tenant's: what is learned is kept by the owner of the tables. "
+                "Run `recall learn` as that user."
+            )
+        # In a turn: SQLite ends the transaction of a writer that has read what another one changes.
+        with self._held.turn, self._connected() as connection:
+            put_meta(connection, f"{LEARNED}{name}/{of}", text)
+
+    def names(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(key.split("/")[1] for key in self._keys(LEARNED)))
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
+
+    def remove(self, name: str) -> None:
+        with self._held.turn, self._connected() as connection:
+            connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
+
+    def shown(self, name: str, of: str) -> str:
+        return f"{self._held.name}, {LEARNED}{name}/{of}"
+
+    def _keys(self, before: str) -> list[str]:
+        key = schema.meta.c.key
+        with self._connected() as connection:
+            return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        with translated(self._held.mapped), self._held.engine.begin() as connection:
+            yield connection
+
+
+def _under(before: str) -> ColumnElement[bool]:
+    return schema.meta.c.key.startswith(before, autoescape=True)

@@ -20,21 +20,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any, Literal
 
 from recall_integrations.collector import paused
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, StorePathError, refusing_unknown
-from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.given import BATCH, Chat, check_many, checked, checked_filters, checked_wish
-from recall_integrations.types import Memory, MemoryType, Scope, checked_id, checked_scope
+from recall_integrations.types import Clock, Memory, MemoryType, Scope, checked_id, checked_scope, utc_now
 from recall_integrations.types.messages import Message, fields_of, is_message
 from recall_integrations.types.numbers import is_whole
 
 if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
-    from sqlalchemy import Engine
-
     from recall_integrations.adapters.filters import FiltersLike
     from recall_integrations.config import RecallConfig
     from recall_integrations.indexes.scope_view import ScopeView
@@ -42,17 +40,13 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.query.spelling import Speller
     from recall_integrations.resilience.guard import Health
     from recall_integrations.store.duplicates import Remembered
-    from recall_integrations.store.entities import ScopeEntities
     from recall_integrations.store.fact_reading import FactFilling, FactReader, FactsRead
     from recall_integrations.store.fact_tables import ScopeFacts
     from recall_integrations.store.importing import Importable, ImportReport
-    from recall_integrations.store.indexes import Indexes
-    from recall_integrations.store.judgements import Judgements
-    from recall_integrations.store.learned_rows import LearnedRows
+    from recall_integrations.store.judgements import Judgements, LearnedRows
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
-    from recall_integrations.store.revisions import Revisions
     from recall_integrations.types.conversations import History
     from recall_integrations.types.facts import Fact
 
@@ -86,7 +80,6 @@ class MemoryStore:
     ) -> None:
         with paused():
             from recall_integrations.store import opening
-            from recall_integrations.store.declaring import Declarations
             from recall_integrations.store.reader import Reader
             from recall_integrations.store.removing import Forgetting
             from recall_integrations.store.writer import Writer
@@ -97,16 +90,19 @@ class MemoryStore:
         self.embedding_source = source
         self.slots = parts.slots
         self._parts = parts
-        self._write_lock = parts.write_lock
         self._closing = threading.RLock()
         self.extractor_source = extractor
         self._spellers = parts.spellers
         self._views = parts.views
         self.reader = Reader(parts)
+        # What the arms are built on: see below, and `StoreParts`.
+        self.engine, self.indexes, self.revisions = parts.engine, parts.indexes, parts.revisions
+        self.clock, self.new_id = parts.clock, parts.new_id
+        self.entity_key, self.entities = parts.catalog.key, parts.catalog.of
+        self.known = parts.scopes.get  # as far as this process has followed writes: `scope_id` looks for more
+        self.version, self.fetch, self.damaged = parts.version, self.reader.fetch, parts.damage.of
         self._writer = Writer(parts, self.reader)
         self._forgetting = Forgetting(parts, self.reader)
-        self._declarations = Declarations(parts, self.reader)
-        self._judgements: Judgements | None = None
         self._fact_reader: FactReader | None = None
         self._fact_filling: FactFilling | None = None
         if facts_llm is not None:
@@ -114,16 +110,10 @@ class MemoryStore:
 
             self._fact_reader = FactReader(parts, facts_llm)
             self._fact_filling = FactFilling(self._fact_reader)
-        self._finalizer = weakref.finalize(
-            self,
-            opening.release,
-            parts.pid,
-            parts.directory,
-            parts.indexes,
-            parts.spellers,
-            parts.column_files,
-            self._fact_filling,
-        )
+        sealing = partial(parts.indexes.close, sealed=not parts.directory.temporary)
+        closing = [] if self._fact_filling is None else [self._fact_filling.stop]
+        closing += [parts.column_files.close, parts.spellers.close, sealing]
+        self._finalizer = weakref.finalize(self, opening.release, parts.pid, parts.directory, closing)
         _OPEN[parts.directory.address] = self
 
     # -- opening and closing ---------------------------------------------------------------------------------------
@@ -186,7 +176,7 @@ class MemoryStore:
             path, made, settings, local=directory, reindex=reindex, clock=clock, new_id=new_id, extractor=extractor
         )
         store = cls(parts, embedding, extractor, model)
-        store._wake()
+        store._wake_facts()
         warming.warm(written_in)
         return store
 
@@ -488,13 +478,15 @@ class MemoryStore:
         alias that so far was only seen as a name in memories is taken over with its mentions. Earlier memories with one
         of the names are found by their words and linked (the best 1,000 per name).
         """
+        from recall_integrations.store.writer import declare
+
         self._parts.up_to_date()
         where = checked_scope(scope)
         checked_id(name, "The name of an entity", InvalidArgument)
         if isinstance(aliases, str):
             raise InvalidArgument(f"aliases must be a list of names. Write [{aliases!r}] for a single one.")
         others = [checked_id(alias, "An alias", InvalidArgument) for alias in aliases]
-        return self._declarations.declare(name, others, where)
+        return declare(self._parts, name, others, where)
 
     def read_facts(
         self, llm: Any = None, *, scope: Scope | None = None, budget: int | None = None, progress: bool | Told = False
@@ -537,11 +529,6 @@ class MemoryStore:
         reader = () if self._fact_reader is None else (self._fact_reader.health(),)
         return (*reader, *self._parts.indexes.collections.health())
 
-    def _wake(self) -> None:
-        if self._parts.config.query.spelling:
-            self._parts.spellers.prepare()
-        self._wake_facts()
-
     def _wake_facts(self) -> None:
         if self._fact_filling is not None:
             self._fact_filling.wake()
@@ -575,7 +562,7 @@ class MemoryStore:
         Raises:
             NotFound: no such memory is in the scope.
         """
-        from recall_integrations.store.histories import history_of
+        from recall_integrations.store.listing import history_of
 
         self._parts.up_to_date()
         return history_of(self._parts, self.reader, memory_id, scope)
@@ -677,16 +664,6 @@ class MemoryStore:
 
     # -- what the arms are built on (internal), besides `reader` -----------------------------------------------------
 
-    @property
-    def engine(self) -> Engine:
-        """The SQL engine."""
-        return self._parts.engine
-
-    @property
-    def indexes(self) -> Indexes:
-        """Both indexes and their state."""
-        return self._parts.indexes
-
     def scope_id(self, scope: Scope) -> int | None:
         """Return the scope's number, or `None` for an unknown scope."""
         if self._parts.in_use.mine:  # a recall has followed others at its beginning
@@ -695,27 +672,12 @@ class MemoryStore:
             self._parts.up_to_date()
         return self._parts.scopes.get(scope)
 
-    def known(self, scope: Scope) -> int | None:
-        """Return the scope's number, as far as this process has followed writes: `scope_id` looks for more."""
-        return self._parts.scopes.get(scope)
-
-    def version(self, scope_id: int) -> int:
-        """Return the version of a scope, which every write to it raises."""
-        return self._parts.version(scope_id)
-
-    @property
-    def revisions(self) -> Revisions:
-        """Tells whether a scope is unchanged."""
-        return self._parts.revisions
-
     @property
     def judgements(self) -> Judgements:
         """Judgements of recalls."""
-        if self._judgements is None:
-            from recall_integrations.store.judgements import Judgements
+        from recall_integrations.store.judgements import Judgements
 
-            self._judgements = Judgements(self._parts)
-        return self._judgements
+        return Judgements(self._parts)
 
     @property
     def away(self) -> str:
@@ -725,17 +687,9 @@ class MemoryStore:
     @property
     def learned(self) -> LearnedRows:
         """Weights learned from feedback, as they are kept: `recall_integrations.learning` reads and writes them."""
-        return self._parts.directory.learned
+        from recall_integrations.store.judgements import LearnedRows
 
-    @property
-    def clock(self) -> Clock:
-        """The clock of the store."""
-        return self._parts.clock
-
-    @property
-    def new_id(self) -> Callable[[], str]:
-        """Makes ids."""
-        return self._parts.new_id
+        return LearnedRows(self._parts.directory)
 
     def behind(self, scope_id: int) -> dict[str, int]:
         """Count the changes of the scope that each index lacks; only indexes that lack some."""
@@ -751,15 +705,6 @@ class MemoryStore:
         """Say whether the data for a recall of the scope is in memory, but for a few changes."""
         return self._views.near(scope_id, FEW_CHANGES) and self._parts.catalog.has(scope_id)
 
-    @property
-    def entity_key(self) -> bytes:
-        """The key of this store's entity ids."""
-        return self._parts.catalog.key
-
-    def entities(self, scope_id: int) -> ScopeEntities:
-        """Return the scope's entities."""
-        return self._parts.catalog.of(scope_id)
-
     def speller(self, scope_id: int, *, wait: bool = False) -> Speller | None:
         """The scope's corrections; `None` while a large scope's vocabulary is built, unless `wait`. See `Spellers`."""
         with self._parts.errors():
@@ -771,10 +716,6 @@ class MemoryStore:
             return lambda: self.speller(scope_id)
         found = self.speller(scope_id)
         return lambda: found
-
-    def fetch(self, scope_id: int, nums: Sequence[int]) -> dict[int, Memory]:
-        """Read memories by num; absent ones are left out."""
-        return self.reader.fetch(scope_id, nums)
 
     def numbers(self, scope: Scope, ids: Sequence[str]) -> dict[str, int]:
         """Return the numbers of memories of a scope, by id; absent ones are left out."""
@@ -788,14 +729,10 @@ class MemoryStore:
 
     def add_refs(self, refs: Mapping[str, Sequence[str]], scope: Scope) -> set[str]:
         """Add pointers to sources of memories, by id; return the ids of those that are there."""
-        from recall_integrations.store.histories import add_refs
+        from recall_integrations.store.listing import add_refs
 
         self._parts.up_to_date()
         return add_refs(self._parts, scope, refs)
-
-    def damaged(self, scope_id: int) -> str:
-        """Describe the memories of a scope that were found damaged; empty where none were."""
-        return self._parts.damage.of(scope_id)
 
     def warm(self, *, scope: Scope | None = None) -> None:
         """Load the data for the first recalls of a scope: columns, names, vocabulary, tables of its languages.

@@ -25,8 +25,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
 from recall_integrations.database.meta import check_version, get_meta, put_meta
-from recall_integrations.database.portable import streamed
-from recall_integrations.database.sending import insert_rows
+from recall_integrations.database.sending import insert_rows, streamed
 from recall_integrations.errors import InvalidArgument, RecallError, StorePathError
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.observability.progress import Told, telling

@@ -41,8 +41,7 @@ from recall_integrations.errors import RecallError, StoreError, StoreLocked, Sto
 from recall_integrations.owner_only import make_directory
 from recall_integrations.store import journal
 from recall_integrations.store.directory import LOCK, Held, refuse_closed
-from recall_integrations.store.learned_rows import alone_by
-from recall_integrations.store.turns import WriteTurn
+from recall_integrations.store.turns import WriteTurn, alone_by
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,19 +22,16 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors, measure_all
 from recall_integrations.store.chroma_files import ChromaFiles
-from recall_integrations.store.clock import Clock
 from recall_integrations.store.collections import Collections
-from recall_integrations.store.column_files import ColumnFiles
 from recall_integrations.store.directory import Held, hold
 from recall_integrations.store.entities import Extractor
 from recall_integrations.store.homes import WITH_IDS, RecordLabels
-from recall_integrations.store.indexes import Indexes, Note
+from recall_integrations.store.indexes import Note
 from recall_integrations.store.parts import Made, StoreParts
-from recall_integrations.store.spellers import Spellers
+from recall_integrations.types import Clock
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.vectors import CollectionServer
-    from recall_integrations.store.fact_reading import FactFilling
 
 logger = logging.getLogger("recall_integrations")
 
@@ -89,6 +86,8 @@ def open_parts(
             parts.catalog.key = entities.store_key(parts.engine)
             written_in = _start(parts, reindex)
         following.connect(parts)
+        if config.query.spelling:
+            parts.spellers.prepare()
     except BaseException:
         if parts is not None:
             parts.indexes.close(sealed=False)
@@ -162,26 +161,16 @@ def _made_server(
     return PgVectors(path, settings, failures_max=failures_max)
 
 
-def release(
-    pid: int,
-    directory: Held,
-    indexes: Indexes,
-    spellers: Spellers,
-    column_files: ColumnFiles,
-    fact_filling: FactFilling | None = None,
-) -> None:
-    """Write open state and release the directory, in the process `pid` that opened it.
+def release(pid: int, directory: Held, closing: Iterable[Callable[[], None]]) -> None:
+    """Close what is open, in this order, and release the directory, in the process `pid` that opened it.
 
-    It takes parts, not `StoreParts`: a user's object (a clock, say) may hold the store, and would keep it open.
+    It takes methods of parts, not `StoreParts`: a user's object (a clock, say) may hold the store, and keep it open.
     """
     if os.getpid() != pid:
         return  # a forked child that ends must not unlock, or remove, what its parent uses
     try:
-        if fact_filling is not None:
-            fact_filling.stop()
-        column_files.close()
-        spellers.close()
-        indexes.close(sealed=not directory.temporary)
+        for close in closing:
+            close()
     finally:
         directory.release(noted=True)
 

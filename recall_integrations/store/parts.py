@@ -26,7 +26,6 @@ from recall_integrations.privacy.logs import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal
 from recall_integrations.store.asking import AskedEmbedding, CosineWorth, Vectors
-from recall_integrations.store.clock import Clock
 from recall_integrations.store.column_files import BUILT_MAX, ColumnFiles
 from recall_integrations.store.directory import Held
 from recall_integrations.store.entities import EntityCatalog, Extractor
@@ -37,7 +36,7 @@ from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.revisions import Expiry
 from recall_integrations.store.spellers import Spellers
 from recall_integrations.store.turns import InUse
-from recall_integrations.types import Scope
+from recall_integrations.types import Clock, Scope
 
 if TYPE_CHECKING:
     from recall_integrations.store.collections import Collections
@@ -88,8 +87,7 @@ class StoreParts:
         self.damage = Damage()
         self.scopes: dict[Scope, int] = {}
         # By scope, its version and the last change to show: one that is complete, with its vectors.
-        shown: dict[int, tuple[int, int]] = {}
-        self.shown = shown
+        self.shown: dict[int, tuple[int, int]] = {}
         self.expiry = Expiry(self.engine, clock, self.scopes)
         self.revisions = self.expiry.revisions
         self.next_seq = 1
@@ -97,17 +95,11 @@ class StoreParts:
         # Called when everything read before is invalid. Weak: the receivers hold this object.
         self.forgets: list[weakref.WeakMethod[Callable[[], None]]] = []
         self.stamped = False  # whether the store notes which embedding made it
-        self._make(embedding, extractor, shown, collections)
+        self._make(extractor, collections)
 
-    def _make(
-        self,
-        embedding: Embedding,
-        extractor: Extractor | None,
-        shown: dict[int, tuple[int, int]],
-        collections: Made,
-    ) -> None:
+    def _make(self, extractor: Extractor | None, collections: Made) -> None:
         """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
-        engine, config, directory = self.engine, self.config, self.directory
+        engine, config, directory, embedding = self.engine, self.config, self.directory, self.embedding
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)

@@ -1,29 +1,42 @@
-"""The reading side of a store: memories by id and number, counts, languages, sizes, and the state of large scopes."""
+"""The reading side of a store: memories by id and number, counts, languages, sizes, and the state of large scopes.
+
+Every recall ends with reading memories. That goes by the database driver itself: statement compiler, transaction and
+row objects cost four times what reading does. Memories that were read lately are cached: ten of them take .02 ms
+instead of .1. Nothing of a scope is given out once a write to it has begun: its revision changes then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import functools
+import json
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakMethod
 
 import numpy as np
-from sqlalchemy import func, select
+from cachetools import LRUCache
+from sqlalchemy import Engine, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, in_parts, read
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.damage import UNREADABLE, Damage
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import from_micros, stays
-from recall_integrations.store import fetching, journal, languages
-from recall_integrations.store.fetching import Recent
+from recall_integrations.store import journal, languages
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.revisions import Revision, Revisions
 from recall_integrations.text.spoken import Spoken
-from recall_integrations.types import Filters, Memory, MemoryType, Scope
+from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope, copied_memory, memory_of_values
+from recall_integrations.types.memory import own_metadata
+from recall_integrations.types.roles import Role, role_of
 
 if TYPE_CHECKING:
     from recall_integrations.store.filtering import Filtering
+
 
 PAGE = 500  # memories that are in memory at a time
 FILTERS_SHARE = 8  # of the memory for columns, so much more may go into what filters look at: an eighth
@@ -72,7 +85,7 @@ class Reader:
         missing = [num for num in nums if num not in found]
         if missing:
             with self._parts.errors():
-                read = fetching.by_num(self._parts.engine, scope_id, missing, self._parts.damage)
+                read = by_num(self._parts.engine, scope_id, missing, self._parts.damage)
             if len(missing) <= FEW:
                 recent.put(scope_id, read.items(), revision)
             found.update(read)
@@ -81,7 +94,7 @@ class Reader:
     def fetch_ids(self, scope_id: int, ids: Sequence[str]) -> dict[str, Memory]:
         """Read memories by id; absent and ended ones are left out."""
         with self._parts.errors():
-            found = fetching.by_id(self._parts.engine, scope_id, ids, self._parts.damage)
+            found = by_id(self._parts.engine, scope_id, ids, self._parts.damage)
             ended = from_micros(self._parts.expiry.ended(scope_id))
             return {i: memory for i, memory in found.items() if memory.expires_at is None or memory.expires_at > ended}
 
@@ -256,5 +269,155 @@ class Reader:
         if scope_id is None:
             return
         with parts.errors():
-            read = fetching.by_num(parts.engine, scope_id, nums, parts.damage)
+            read = by_num(parts.engine, scope_id, nums, parts.damage)
         yield from (read[num] for num in nums if num in read)
+
+
+_TYPES = {t.value: t for t in MemoryType}
+_ROLES = {r.value: r for r in Role}
+_COLUMNS = (
+    *("num", "id", "text", "type", "actor", "role", "channel", "event_at", "created_at", "expires_at"),
+    *("importance", "thread", "position", "entities", "relations", "refs", "metadata"),
+)
+
+
+def by_num(engine: Engine, scope_id: int, nums: Sequence[int], damage: Damage) -> dict[int, Memory]:
+    """Read memories of a scope by number; absent ones are left out, and so are damaged ones, which are noted."""
+    found: dict[int, Memory] = {}
+    for row in _rows(engine, "num", scope_id, nums):
+        memory = _read(scope_id, row, damage)
+        if memory is not None:
+            found[row[0]] = memory
+    return found
+
+
+def by_id(engine: Engine, scope_id: int, ids: Sequence[str], damage: Damage) -> dict[str, Memory]:
+    """Read memories of a scope by id; absent ones are left out, and so are damaged ones, which are noted."""
+    rows = _rows(engine, "id", scope_id, ids)
+    return {row[1]: memory for row in rows if (memory := _read(scope_id, row, damage)) is not None}
+
+
+def _rows(engine: Engine, key: str, scope_id: int, values: Sequence[Any]) -> list[Sequence[Any]]:
+    chosen = f"SELECT {', '.join(_COLUMNS)} FROM memories WHERE scope_id ="
+    if engine.dialect.name == "postgresql":  # one statement for any number of them, which is prepared
+        kind = "bigint" if key == "num" else "text"
+        each = f"{chosen} %s AND {key} = ANY(%s::{kind}[])"
+        return read(engine, each, (scope_id, list(values))) if len(values) else []
+    found: list[Sequence[Any]] = []
+    for part in in_parts(values):
+        found += read(engine, f"{chosen} ? AND {key} IN ({', '.join('?' * len(part))})", (scope_id, *part))
+    return found
+
+
+def _read(scope_id: int, row: Sequence[Any], damage: Damage) -> Memory | None:
+    try:
+        return _memory(row)
+    except UNREADABLE as e:
+        damage.note(scope_id, row[0], row[1], f"{type(e).__name__} while reading it")
+        return None
+
+
+def _memory(row: Sequence[Any]) -> Memory:
+    """Convert a row to a memory. It was checked when it was written; damage raises here."""
+    _, id_, text, type_, actor, role, channel, event_at, created_at, expires_at = row[:10]
+    importance, thread, position, entities, relations, refs, metadata = row[10:]
+    if not isinstance(text, str) or not isinstance(id_, str):
+        raise TypeError("its text or id is none")
+    return memory_of_values(
+        (
+            text,
+            id_,
+            _TYPES[type_],
+            actor,
+            role_of(actor) if role is None else _ROLES[role],
+            channel,
+            None if event_at is None else from_micros(event_at),
+            from_micros(created_at),
+            None if expires_at is None else _end(expires_at),
+            importance,
+            () if entities == "[]" else tuple(json.loads(entities)),
+            () if relations == "[]" else tuple([_relation(*r) for r in json.loads(relations)]),
+            thread,
+            position,
+            () if refs == "[]" else tuple(json.loads(refs)),
+            {} if metadata == "{}" else dict(json.loads(metadata).items()),
+        )
+    )
+
+
+def _end(value: Any) -> datetime:
+    if type(value) is not int:
+        raise TypeError("its end is no time")
+    return from_micros(value)
+
+
+@lru_cache(maxsize=1_024)  # they are checked when they are made, and the same come again
+def _relation(*values: Any) -> Relation:
+    return Relation(*values)
+
+
+KEPT_BYTES = 4_000_000  # some 4,000 memories of a chat
+EACH_BYTES = 700  # of a memory besides its texts
+TEXT_BYTES_MAX = 40_000  # longer ones are a document each, and would push out everything else
+
+
+class _Kept(NamedTuple):
+    """A memory as it was read. Callers can change only its metadata, so these are copied."""
+
+    memory: Memory
+    metadata: dict[str, Any]
+    revision: Revision
+    size: int
+
+
+_kept: Callable[[tuple[Memory, dict[str, Any], Revision, int]], _Kept] = functools.partial(tuple.__new__, _Kept)
+
+
+class Recent:
+    """The cache of memories. Threads share it."""
+
+    def __init__(self, revisions: Revisions, scopes: Mapping[Scope, int], kept_bytes: int = KEPT_BYTES) -> None:
+        self._revisions, self._scopes = revisions, scopes
+        self._by_id: dict[int, Scope] = {}
+        self._lock = threading.Lock()
+        self._kept: LRUCache[tuple[int, int], _Kept] = LRUCache(kept_bytes, lambda kept: kept.size)
+        self.hits = self.misses = 0
+
+    def revision(self, scope_id: int) -> Revision | None:
+        """Return the revision for memories that are read from here on; `None` = they may not be cached."""
+        scope = self._by_id.get(scope_id)
+        if scope is None:
+            self._by_id = {number: scope for scope, number in dict(self._scopes).items()}
+            scope = self._by_id.get(scope_id)
+        return None if scope is None else self._revisions.of(scope)
+
+    def get(self, scope_id: int, nums: Sequence[int], revision: Revision | None) -> dict[int, Memory]:
+        """Return the cached memories, by number, each with metadata of its own."""
+        found: dict[int, _Kept] = {}
+        with self._lock:
+            for num in () if revision is None else nums:
+                kept = self._kept.get((scope_id, num))
+                if kept is not None and kept.revision == revision:
+                    found[num] = kept
+            self.hits += len(found)
+            self.misses += len(nums) - len(found)
+        return {num: copied_memory(kept.memory, kept.metadata) for num, kept in found.items()}
+
+    def put(self, scope_id: int, read: Iterable[tuple[int, Memory]], revision: Revision | None) -> None:
+        """Cache memories read after `revision` was asked for, unless the scope was written to meanwhile."""
+        if revision is None:
+            return
+        own = [(num, _kept((memory, own_metadata(memory.metadata), revision, _size(memory)))) for num, memory in read]
+        with self._lock:
+            if self.revision(scope_id) != revision:
+                return
+            for num, kept in own:
+                if kept.size <= min(TEXT_BYTES_MAX, self._kept.maxsize):
+                    self._kept[scope_id, num] = kept
+
+
+def _size(memory: Memory) -> int:
+    size = EACH_BYTES + 2 * len(memory.text) + 60 * len(memory.entities)
+    if memory.refs or memory.relations or memory.metadata:
+        size += 60 * len(memory.refs) + 180 * len(memory.relations) + 2 * len(repr(memory.metadata))
+    return size

@@ -10,14 +10,13 @@ from sqlalchemy import Connection, delete, func, select
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
 from recall_integrations.database.meta import OWED, put_meta
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, in_parts
 from recall_integrations.errors import EmbeddingError, InvalidArgument, InvalidFilter
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import Vectors
 from recall_integrations.store.given import checked_filters
 from recall_integrations.store.journal import SEMANTIC, Change
-from recall_integrations.store.learned_rows import name_of
+from recall_integrations.store.judgements import LearnedRows, name_of
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.revisions import REMOVED_MAX
@@ -237,6 +236,6 @@ class Forgetting:
                     touched = self._removing.touch(connection, scope_id)
                 self._removing.touched(scope_id, touched)
                 parts.spellers.forget(scope_id)
-                parts.directory.learned.remove(name_of(scope, parts.catalog.key))
+                LearnedRows(parts.directory).remove(name_of(scope, parts.catalog.key))
             finally:
                 parts.catalog.drop(scope_id)

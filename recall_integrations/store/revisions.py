@@ -16,11 +16,10 @@ from typing import Protocol
 from sqlalchemy import Connection, Engine, func, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
+from recall_integrations.database.sending import in_parts
 from recall_integrations.indexes.times import ends, to_micros
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store.clock import Clock
-from recall_integrations.types import Scope
+from recall_integrations.types import Clock, Scope
 
 Revision = tuple[int, int]
 
@@ -158,11 +157,11 @@ class Expiry:
         self._swept = now
         return sorted(self._left)
 
-    def over(self, connection: Connection, scope_id: int, limit: int = REMOVED_MAX) -> list[int]:
-        """List the numbers of ended memories of a scope, the first to end first; at most `limit`."""
+    def over(self, connection: Connection, scope_id: int) -> list[int]:
+        """List the numbers of ended memories of a scope, the first to end first; at most `REMOVED_MAX`."""
         ended = self.ended(scope_id)
         found = select(_m.num).where(_m.scope_id == scope_id, ends(upto=ended))
-        return list(connection.execute(found.order_by(_m.expires_at, _m.num).limit(limit)).scalars())
+        return list(connection.execute(found.order_by(_m.expires_at, _m.num).limit(REMOVED_MAX)).scalars())
 
     def over_of(self, connection: Connection, scope_id: int, nums: Sequence[int]) -> list[int]:
         """Return the numbers in `nums` of memories that have ended."""

@@ -9,8 +9,7 @@ from sqlalchemy import Connection, bindparam, delete, func, insert, select, upda
 
 from recall_integrations.database import schema, tenants
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import FEW, Sent, is_together, send
+from recall_integrations.database.sending import FEW, Sent, in_parts, is_together, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes
 from recall_integrations.types import Memory, Scope

@@ -12,8 +12,8 @@ import threading
 import time
 import uuid
 from collections import Counter
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,6 +29,15 @@ WAIT_S = 60.0  # for a write of another process; a batch of thousands takes a se
 POLL_S = 0.002  # between two looks at whether another process is done
 
 
+def had(lock: FileLock, timeout: float = 0.0) -> bool:
+    """Take a lock within `timeout` seconds; say whether it was taken."""
+    try:
+        lock.acquire(timeout=timeout, poll_interval=POLL_S)
+    except Timeout:
+        return False
+    return True
+
+
 class OfFile:
     """A lock file."""
 
@@ -37,15 +46,11 @@ class OfFile:
         self._lock = FileLock(str(path), thread_local=False)
 
     def acquire(self, timeout: float) -> bool:
-        """Take the lock within `timeout` seconds; say whether it was taken."""
         try:
-            self._lock.acquire(timeout=timeout, poll_interval=POLL_S)
-        except Timeout:
-            return False
+            return had(self._lock, timeout)
         except OSError as e:
             where = self._path.parent
             raise StorePathError(f"Cannot write to {where}: {e.strerror or e}. Check its permissions.") from e
-        return True
 
     def release(self) -> None:
         self._lock.release()
@@ -135,6 +140,17 @@ class WriteTurn:
         self.release()
 
 
+@contextmanager
+def alone_by(lock: OfFile | AdvisoryLock, wait_s: float) -> Iterator[None]:
+    """Hold the lock of the process that learns inside the block."""
+    if not lock.acquire(wait_s):
+        raise StoreLocked("Another process is learning from this store. Try again when it is done.")
+    try:
+        yield
+    finally:
+        lock.release()
+
+
 PROCESSES = "processes"  # the directory
 ENTER_S = 5.0  # for somebody who looks at the file at this moment, without the write lock (`recall doctor`)
 
@@ -166,13 +182,11 @@ class Presence:
             if path == self._path:
                 continue
             lock = FileLock(str(path), thread_local=False)
-            try:
-                lock.acquire(timeout=0)
-            except Timeout:
-                found.append(int(path.name.partition("-")[0]))
-            else:
+            if had(lock):
                 lock.release()
                 path.unlink(missing_ok=True)
+            else:
+                found.append(int(path.name.partition("-")[0]))
         return sorted(found)
 
 

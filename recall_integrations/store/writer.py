@@ -1,23 +1,28 @@
-"""The writing side of a store: a batch of memories is one transaction, then the indexes are brought up to date."""
+"""The writing side of a store: a batch of memories is one transaction, then the indexes follow. And declared names."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from recall_integrations.database.portable import check_texts
+from sqlalchemy import Connection, insert, select
+
+from recall_integrations.database import schema
 from recall_integrations.database.postgres_errors import is_lost
-from recall_integrations.database.sending import FEW
-from recall_integrations.errors import RecallError
+from recall_integrations.database.sending import FEW, check_texts, in_parts
+from recall_integrations.errors import IndexUnavailable, RecallError
+from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.privacy.logs import told
 from recall_integrations.query import warming
+from recall_integrations.query.entities import EntityIndex
 from recall_integrations.resilience.failures import time_of
-from recall_integrations.store import duplicates
+from recall_integrations.store import duplicates, rows
 from recall_integrations.store.asking import Ahead, look_ahead
 from recall_integrations.store.batches import Asked, Batch, Batches, Company, Line
 from recall_integrations.store.duplicates import KEEP, Duplicates, Settled
@@ -26,10 +31,12 @@ from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
+from recall_integrations.text import stems
 from recall_integrations.types import Memory, Scope, says_the_same
 
 if TYPE_CHECKING:
     from recall_integrations.database.turns import Flush
+
 
 logger = logging.getLogger("recall_integrations")
 
@@ -228,11 +235,11 @@ class Writer:
             for written in self._batches.commit(batches, later):
                 scope_id = written.scope_id
                 shown = (int(written.counted.value()), written.changes[-1].seq)
-                if written.embedded:
+                if written.appended.followed:
                     parts.shown[scope_id] = shown
                 vectors = None if parts.asking.here else batches[0].known.vectors
                 try:
-                    self._removing.index(scope_id, written.changes, vectors, followed=written.embedded)
+                    self._removing.index(scope_id, written.changes, vectors, followed=written.appended.followed)
                 finally:  # vectors may be written while indexing: show complete memories only
                     parts.shown[scope_id] = shown
                 if not all(map(warming.is_warm, written.spoke)):
@@ -267,3 +274,77 @@ class Writer:
 def _lost(error: BaseException) -> bool:
     """Say whether the connection is gone, or the server."""
     return is_lost(error.__cause__ if isinstance(error, RecallError) else error)
+
+
+BACKFILL_MAX = 1_000  # earlier memories that a newly declared name is looked up in
+ASKED = "What about {} today?"  # how a query may say a name
+NEVER_MEANT = (
+    "A query that says {!r} will not find the entity {!r}: it is a word of every sentence, or too many entities are "
+    "called so. Give the entity another name or alias, of two words, say."
+)
+
+
+def declare(parts: StoreParts, name: str, aliases: Sequence[str], scope: Scope) -> str:
+    """Write an entity and its aliases, link earlier memories to it, and return its id.
+
+    Warns of names by which no query can mean the entity.
+    """
+    names = list(dict.fromkeys((name, *aliases)))
+    entity_id = parts.retried(lambda: _declared(parts, names, scope), twice=True)
+    index = parts.catalog.of(parts.scopes[scope]).index
+    for said in names:
+        if all(ref.entity_id != entity_id for ref in index.resolve(ASKED.format(said))):
+            # Not logged: logs quote no memories, and the caller has to know.
+            warnings.warn(NEVER_MEANT.format(said, name), UserWarning, stacklevel=3)
+    return entity_id
+
+
+def _declared(parts: StoreParts, names: Sequence[str], scope: Scope) -> str:
+    touching = Removing(parts)
+    with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
+        scope_id = parts.scopes.get(scope)
+        earlier = set() if scope_id is None else {num for name in names for num in _saying(parts, scope_id, name)}
+        try:
+            with parts.engine.begin() as connection:
+                scope_id = scope_id or rows.add_scope(connection, scope)
+                ent = parts.catalog.declare(connection, scope_id, names[0], names[1:])
+                _link(connection, scope_id, ent, names, sorted(earlier))
+                touched = touching.touch(connection, scope_id)
+        finally:
+            if scope_id is not None:
+                parts.catalog.drop(scope_id)
+        parts.scopes[scope] = scope_id
+        touching.touched(scope_id, touched)
+        parts.catalog.drop(scope_id)  # mentions that were read meanwhile are out of date
+        return parts.catalog.of(scope_id).id_of[ent]
+
+
+def _link(connection: Connection, scope_id: int, ent: int, names: Sequence[str], nums: Sequence[int]) -> None:
+    """Link those of the memories to an entity that say one of its names."""
+    gazetteer = EntityIndex()
+    gazetteer.add("it", names[0], tuple(names[1:]), declared=True)
+    n, m = schema.mentions, schema.memories.c
+    for part in in_parts(nums):
+        linked = select(n.c.num).where(n.c.scope_id == scope_id, n.c.ent == ent)
+        query = select(m.num, m.text).where(m.scope_id == scope_id, m.num.in_(part), m.num.not_in(linked))
+        fresh = [num for num, text in connection.execute(query).all() if gazetteer.mentions(text)]
+        made = [{"scope_id": scope_id, "ent": ent, "num": num, "role": "text"} for num in fresh]
+        if made:
+            connection.execute(insert(n), made)
+
+
+def _saying(parts: StoreParts, scope_id: int, name: str) -> list[int]:
+    """Find nums of memories that may say a name: by their words, else by the text."""
+    words = stems(name)
+    if words and not parts.indexes.behind(scope_id):
+        view = parts.views.get(scope_id)
+        if not view.count:
+            return []
+        bm25 = Bm25(view, words, (), view.text.frequency)
+        best, _ = view.top(*bm25.search(min(view.count, BACKFILL_MAX)), BACKFILL_MAX)
+        found: list[int] = view.nums[best].tolist()
+        return found
+    m = schema.memories.c
+    query = select(m.num).where(m.scope_id == scope_id, m.text.icontains(name, autoescape=True))
+    with parts.engine.connect() as connection:
+        return list(connection.execute(query.order_by(m.num.desc()).limit(BACKFILL_MAX)).scalars())

@@ -9,6 +9,7 @@ from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import (
     NAME_CHARS_MAX,
     TEXT_CHARS_MAX,
+    Clock,
     Memory,
     MemoryType,
     Relation,
@@ -24,6 +25,7 @@ from recall_integrations.types.memory import (
     memory_of_values,
     says_the_same,
     unchecked_memory,
+    utc_now,
 )
 from recall_integrations.types.query import (
     ArmPlan,
@@ -54,6 +56,7 @@ __all__ = [
     "TEXT_CHARS_MAX",
     "ArmPlan",
     "CacheOutcome",
+    "Clock",
     "Contribution",
     "Degradation",
     "EntityRef",
@@ -88,4 +91,5 @@ __all__ = [
     "memory_of_values",
     "says_the_same",
     "unchecked_memory",
+    "utc_now",
 ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import field
-from datetime import datetime
+from datetime import datetime, timezone
 from enum import Enum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -17,6 +17,7 @@ from recall_integrations.types.messages import fields_of
 from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
 from recall_integrations.types.roles import Role, role_of
 
+Clock = Callable[[], datetime]  # the source of a store's times
 ID_CHARS_MAX = 1_024
 SCOPES_MAX = 32  # scopes in one recall
 NAME_CHARS_MAX = 1_024
@@ -74,6 +75,11 @@ def checked_time(value: object, what: str, error: type[InvalidInput]) -> datetim
             f"{what} is naive ({value.isoformat()}). Add a time zone, for example `.replace(tzinfo=timezone.utc)`."
         )
     return value
+
+
+def utc_now() -> datetime:
+    """Read the wall clock, timezone-aware."""
+    return datetime.now(timezone.utc)
 
 
 def checked_type(value: object, error: type[InvalidInput]) -> MemoryType:

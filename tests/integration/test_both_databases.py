@@ -18,10 +18,9 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.portable import numbers_joined, streamed
 from recall_integrations.database.postgres import make_ready, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error
-from recall_integrations.database.sending import COPIED, insert_rows
+from recall_integrations.database.sending import COPIED, insert_rows, numbers_joined, streamed
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import by_llm as llm_rows
 from recall_integrations.facts import rows as fact_rows
@@ -34,7 +33,7 @@ from recall_integrations.indexes.times import to_row
 from recall_integrations.privacy.door import Door
 from recall_integrations.serving import looking as times
 from recall_integrations.serving.looking import names
-from recall_integrations.store import fetching, index_files, journal, languages, rows
+from recall_integrations.store import index_files, journal, languages, reader, rows
 from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
 from tests.postgres import Postgres
@@ -308,11 +307,11 @@ def test_languages(both: Both) -> None:
 def test_reading_by_number_and_id(both: Both) -> None:
     insert(both, *(memory_row(i, f"text {i}", metadata={"n": i}, entities=("Sam",)) for i in range(1, 1_103)))
     nums, ids = list(range(0, 1_500)), [f"m{i}" for i in range(0, 1_500)]
-    found = alike(both, lambda c: sorted(fetching.by_num(c.engine, 1, nums, Damage()).items()))
+    found = alike(both, lambda c: sorted(reader.by_num(c.engine, 1, nums, Damage()).items()))
     assert len(found) == 1_102 and found[0][1].metadata == {"n": 1}
-    assert len(alike(both, lambda c: sorted(fetching.by_id(c.engine, 1, ids, Damage()).items()))) == 1_102
-    alike(both, lambda c: [fetching.by_num(c.engine, 1, few, Damage()) for few in ([], [5], [7, 99_999])])
-    assert alike(both, lambda c: fetching.by_id(c.engine, 2, ["m1"], Damage())) == {}
+    assert len(alike(both, lambda c: sorted(reader.by_id(c.engine, 1, ids, Damage()).items()))) == 1_102
+    alike(both, lambda c: [reader.by_num(c.engine, 1, few, Damage()) for few in ([], [5], [7, 99_999])])
+    assert alike(both, lambda c: reader.by_id(c.engine, 2, ["m1"], Damage())) == {}
 
 
 def test_reading_goes_on_after_the_server_ended_its_connections(
@@ -321,14 +320,14 @@ def test_reading_goes_on_after_the_server_ended_its_connections(
     insert(both, memory_row(1))
     engine = both[POSTGRESQL]
     for _ in range(3):
-        assert fetching.by_num(engine, 1, [1], Damage())[1].text == "Sam moved to Berlin"
+        assert reader.by_num(engine, 1, [1], Damage())[1].text == "Sam moved to Berlin"
         postgres.cut(postgres_url)
 
 
 def test_reading_leaves_no_transaction_open(both: Both) -> None:
     insert(both, memory_row(1))
     engine = both[POSTGRESQL]
-    fetching.by_num(engine, 1, [1], Damage())
+    reader.by_num(engine, 1, [1], Damage())
     with create_engine(engine.url).connect() as connection:
         query = "SELECT state FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
         assert set(connection.exec_driver_sql(query).scalars()) == {"idle"}

@@ -83,7 +83,7 @@ def test_all_of_a_store_works_and_others_see_it(address: str, postgres_url: str)
         assert {m.id for m in store.iterate(scope=SCOPE)} == {m.id for m in direct.iterate(scope=SCOPE)}
         store.remember_many(["I moved to Lyon", "And I sold the boat"], scope=SAM, thread="chat")
         assert store.facts(SAM) == direct.facts(SAM)
-        learns, waits = (one._parts.directory.learned for one in (store, direct))
+        learns, waits = (one.learned for one in (store, direct))
         with learns.alone(0.1), pytest.raises(StoreLocked), waits.alone(0.1):
             pass
 

@@ -10,7 +10,7 @@ FRAMEWORKS = "import langchain_core.retrievers, langchain_core.documents, llama_
 SURFACE = "from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer\n"
 # Of the package, what the surface is declared with; all else is loaded when a store is opened or an optimizer made.
 ROOMS = {"adapters", "collector", "errors", "optimizer", "records", "resilience", "retriever", "store", "types"}
-MODULES = {"deadline", "clock", "given", "memory_store"}  # of those that hold what a store and a recall need
+MODULES = {"deadline", "given", "memory_store"}  # of those that hold what a store and a recall need
 SHAPES = {"absent", "documents", "nodes", "runs", "shapes", "spans"}  # of adapters: what the frameworks are given
 HEAVY = (
     "tokenizers",

@@ -26,8 +26,8 @@ from recall_integrations.console.commands.shared import (
 from recall_integrations.console.opening import Opening, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 from recall_integrations.owner_only import opener
-from recall_integrations.store.clock import utc_now
 from recall_integrations.text.shortening import number_of
+from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.evaluation.comparison import Comparison

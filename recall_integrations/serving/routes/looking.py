@@ -25,8 +25,7 @@ from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, 
 from recall_integrations.serving.routes.recalls import Run
 from recall_integrations.serving.served import Served, Tenant
 from recall_integrations.serving.tokens import Caller
-from recall_integrations.store.clock import utc_now
-from recall_integrations.types import Scope
+from recall_integrations.types import Scope, utc_now
 
 PARTS_MAX = 64  # recalls of one call, besides the whole one
 SCOPES_MAX = 500  # that are offered

@@ -42,9 +42,8 @@ from recall_integrations.serving.models import (
 from recall_integrations.serving.problems import JSON, Refused, packed, status_of
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, checked, in_batches
-from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope
+from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope, utc_now
 from recall_integrations.types.conversations import Conversation
 
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text

@@ -38,17 +38,9 @@ _AS_THEY_ARE = ("id", "text", "type", "actor", "role", "channel", "importance", 
 WHY_MAX = 200  # letters of the reason why a row cannot be read
 _MEMORY = tuple(column.name for column in schema.memories.c)
 _WORDS = tuple(column.name for column in schema.words.c if not column.primary_key)
-# Tables whose rows belong to something: to a scope, a memory, or entities that these columns name. Entities go first.
-_HANGING: tuple[tuple[Table, str, tuple[str, ...]], ...] = (
-    (schema.entities, "scope", ()),
-    (schema.languages, "scope", ()),
-    (schema.judged, "scope", ()),
-    (schema.aliases, "scope", ("ent",)),
-    (schema.words, "memory", ()),
-    (schema.vectors, "memory", ()),
-    (schema.mentions, "memory", ("ent",)),
-    (schema.edges, "memory", ("src", "dst")),
-)
+# Tables whose rows belong to a scope or, if they have its number, to a memory. Entities go first.
+_HANGING = (schema.entities, schema.languages, schema.judged, schema.aliases, schema.words, schema.vectors)
+_OF_ENTITIES = {"aliases": ("ent",), "mentions": ("ent",), "edges": ("src", "dst")}  # by table, columns that name one
 
 
 @dataclass(slots=True)
@@ -225,11 +217,12 @@ def orphans(connection: Connection) -> dict[str, int]:
 def orphan_conditions() -> Iterator[tuple[Table, ColumnElement[bool]]]:
     """Yield each table whose rows belong to something, with the condition of rows that belong to nothing."""
     m, e, s = schema.memories.c, schema.entities.c, schema.scopes.c
-    for table, owner, names in _HANGING:
-        if owner == "memory":
+    for table in (*_HANGING, schema.mentions, schema.edges):
+        if "num" in table.c:
             gone = [~exists().where(m.scope_id == table.c.scope_id, m.num == table.c.num)]
         else:
             gone = [~exists().where(s.scope_id == table.c.scope_id)]
+        names = _OF_ENTITIES.get(table.name, ())
         gone += [~exists().where(e.scope_id == table.c.scope_id, e.ent == table.c[name]) for name in names]
         yield table, or_(*gone)
 

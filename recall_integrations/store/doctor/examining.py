@@ -28,7 +28,6 @@ from recall_integrations.indexes import word_rows as words
 from recall_integrations.owner_only import opener
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.chroma_files import ChromaFiles
-from recall_integrations.store.clock import Clock, utc_now
 from recall_integrations.store.collections import Collections
 from recall_integrations.store.directory import COLUMNS, DATABASE, Held, hold
 from recall_integrations.store.doctor import contents, indexes
@@ -68,6 +67,7 @@ from recall_integrations.store.doctor.findings import (
 from recall_integrations.store.index_files import epoch_of, remove_path
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
+from recall_integrations.types import Clock, utc_now
 
 logger = logging.getLogger("recall_integrations")
 

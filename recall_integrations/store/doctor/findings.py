@@ -13,11 +13,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.engine import CHECKED, check_header, read_only
+from recall_integrations.database.engine import CHECKED, check_header, has_wal, read_only
 from recall_integrations.errors import StoreError
 from recall_integrations.owner_only import OTHERS, others_read
 from recall_integrations.resilience.breaker import BREAKERS_FILE
@@ -25,7 +25,7 @@ from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.directory import COLUMNS, DATABASE, LEARNS, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import SEMANTIC
-from recall_integrations.store.turns import PROCESSES, open_in
+from recall_integrations.store.turns import PROCESSES, had, open_in
 
 OK = "ok"
 NOTICE = "notice"  # worth knowing; recalls answer as they should, and the next open or write sees to it
@@ -121,7 +121,7 @@ def reading(directory: Path, *, held: bool) -> Iterator[Connection]:
     Where SQLite cannot read it in place (a WAL in a directory that may not be written to), a copy is read.
     """
     check_header(directory / DATABASE)
-    wal = (directory / WAL).is_file() and (directory / WAL).stat().st_size > 0
+    wal = has_wal(directory / DATABASE)
     before = (directory / SHARED_MEMORY).exists()
     with ExitStack() as stack:
         if not held and not before:
@@ -205,12 +205,12 @@ def alone(path: Path) -> Iterator[Check]:
         yield ok(HOLDER, "Nobody has it open.")
         return
     try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        yield _open_elsewhere(open_in(path))
-        return
+        mine = had(lock)
     except OSError as e:
         yield notice(HOLDER, f"Whether somebody has it open cannot be told ({e.strerror or e}).")
+        return
+    if not mine:
+        yield _open_elsewhere(open_in(path))
         return
     try:
         if others := open_in(path):

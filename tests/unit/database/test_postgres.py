@@ -17,9 +17,9 @@ from sqlalchemy import Connection, Engine, make_url, text
 
 from recall_integrations.config.schema import catalogue
 from recall_integrations.database import postgres, postgres_errors
-from recall_integrations.database.portable import bounded, check_texts
 from recall_integrations.database.postgres import open_postgres
-from recall_integrations.database.postgres_errors import is_retryable, mapped_error, shown, tried_again
+from recall_integrations.database.postgres_errors import mapped_error, may_be_tried_again, shown, tried_again
+from recall_integrations.database.sending import bounded, check_texts
 from recall_integrations.errors import InvalidMemory, RecallError, StoreError, StoreVersionError
 from tests.postgres import Postgres, running
 from tests.rows import each_row
@@ -161,7 +161,7 @@ def test_an_engine_does_not_show_a_password(postgres_url: str, secret: str) -> N
 
 
 def test_what_an_engine_is_set_to(postgres_url: str) -> None:
-    engine = open_postgres(postgres_url, application="inbox3")
+    engine = open_postgres(postgres_url)
     with engine.connect() as connection:
         said = {
             name: connection.execute(text(f"SHOW {name}")).scalar()
@@ -169,7 +169,7 @@ def test_what_an_engine_is_set_to(postgres_url: str) -> None:
         }
     engine.dispose()
     assert said == {
-        "application_name": "inbox3",
+        "application_name": "recall-integrations",
         "transaction_isolation": "read committed",
     }
 
@@ -217,7 +217,7 @@ def test_a_server_that_lets_nobody_in_is_said_to_have_no_connection_left(postgre
     try:
         with pytest.raises(StoreError, match=r"no connection left\. Lower `postgres\.pool_size`.*too many") as met:
             open_postgres(postgres.url.set(username=role))
-        assert is_retryable(met.value.__cause__)  # somebody may give one back in a moment
+        assert may_be_tried_again(met.value, twice=True)  # somebody may give one back in a moment
     finally:
         postgres.run(f"DROP ROLE {role}")
 
@@ -360,7 +360,7 @@ def test_what_does_not_help_is_not_tried_again(engine: Engine) -> None:
 
     with pytest.raises(ValueError, match="ours"):
         transact(engine, work)
-    assert len(calls) == 1 and not is_retryable(ValueError())
+    assert len(calls) == 1 and not may_be_tried_again(ValueError(), twice=True)
     with engine.connect() as connection:  # the transaction was ended
         assert not connection.execute(
             text("SELECT count(*) FROM pg_locks WHERE relation = 'counted'::regclass")

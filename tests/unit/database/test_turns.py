@@ -173,7 +173,7 @@ def test_what_is_committed_is_said_with_the_lock(engine: Engine, postgres_url: s
         watch = Committed(other, lock)
         assert lock.acquire(0) and lock.begun() is None  # before the first turn is over there may be no tables
         before = watch.turn_ends()
-        assert before == watch.turn_began() == watch.turn_ends() and before.version == watch.version()
+        assert before == watch.turn_began() == watch.turn_ends() and before == watch.now()
         assert before.head is not None and before.head[0] == before.semantic == 1
         store.remember("Sam counted a swan", scope=SAM)
         assert lock.acquire(0)

@@ -15,7 +15,7 @@ from recall_integrations.learning.serving import served, share_of, to_replay
 from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, STATE, Event, Shelf
 from recall_integrations.learning.version import Version, from_json
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.store.learned_rows import LearnedRows
+from recall_integrations.store.judgements import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
 from tests.rows import each_row
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recall_integrations import Memory, MemoryStore, Scope
-from recall_integrations.store.fetching import EACH_BYTES, TEXT_BYTES_MAX, Recent
+from recall_integrations.store.reader import EACH_BYTES, TEXT_BYTES_MAX, Recent
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import memory_of_values
 
