@@ -20,8 +20,7 @@ from typing import Any
 from recall_integrations.conversations.reading import Claim, Shown, claims_in, objects_in, prompt_for, shown
 from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
 from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
-from recall_integrations.privacy.door import Door, Own
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, Own, told
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline, checked_ms
 from recall_integrations.resilience.failures import failures, serving

@@ -40,7 +40,7 @@ from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_view import TYPE_CODES, Rows, ScopeView, ToldColumn
 from recall_integrations.indexes.times import ends, stays
 from recall_integrations.indexes.vector_column import VectorColumn, scan_max
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.text.analyser import PIVOT
 from recall_integrations.types import MemoryType
 

@@ -15,7 +15,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.judging.replay import Recalling, Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope

@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.tables import alternatives
+from recall_integrations.privacy.normal import Plain, alternatives
 
 _UP = r"A-ZÀ-ÖØ-ÞŚŻŹŁĆŃĘĄ"
 _LO = r"a-zß-öø-ÿśżźłćńęąœ"

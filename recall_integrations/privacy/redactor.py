@@ -20,8 +20,7 @@ from threading import Lock
 from typing import Any
 
 from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import SWITCH, Plain, readings
-from recall_integrations.privacy.tables import table
+from recall_integrations.privacy.normal import SWITCH, Plain, readings, table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|[0-9]+")

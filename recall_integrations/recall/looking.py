@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later

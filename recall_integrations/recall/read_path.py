@@ -30,8 +30,7 @@ from recall_integrations.learning.serving import served as served_by
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
 from recall_integrations.planning.planner import RARE_ABOVE, settled
-from recall_integrations.privacy.door import Door, passing
-from recall_integrations.privacy.filters import screened
+from recall_integrations.privacy.door import Door, passing, screened
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.feature_sum import Ranker, known_of

@@ -33,7 +33,7 @@ from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, Recall
 from recall_integrations.facts.rows import NOTHING, Derived, derived
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.word_rows import Cut, cut_row
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.records import record
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline

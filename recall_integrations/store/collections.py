@@ -42,7 +42,7 @@ from recall_integrations.indexes.vectors import (
     CollectionStrange,
     VectorsOver,
 )
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.records import record
 from recall_integrations.resilience.guard import Health
 from recall_integrations.resilience.retries import pause_s

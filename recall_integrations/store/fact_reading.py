@@ -39,8 +39,7 @@ from recall_integrations.facts.by_llm import (
 from recall_integrations.facts.rows import BAD_SUBJECT
 from recall_integrations.facts.said import Said, name_key
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, told
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead

@@ -28,7 +28,7 @@ from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, StoreClosed
 from recall_integrations.indexes import word_rows
 from recall_integrations.indexes.words import LexicalIndex, Put, WordIndex, damaged
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors

@@ -14,7 +14,7 @@ from recall_integrations.database.postgres_errors import is_lost
 from recall_integrations.database.sending import FEW
 from recall_integrations.errors import RecallError
 from recall_integrations.observability.progress import Told, counted
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.query import warming
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.store import duplicates
