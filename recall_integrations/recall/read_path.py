@@ -21,7 +21,7 @@ from recall_integrations.adapters.llm import resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.registry import ArmSpec, registered
 from recall_integrations.config import RecallConfig
-from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
+from recall_integrations.config.recall_config import ScopeSettings, acting, by_pattern
 from recall_integrations.delivery.searched import complaint
 from recall_integrations.delivery.showing import Showing, Shown, withheld
 from recall_integrations.errors import InvalidArgument, RecallError

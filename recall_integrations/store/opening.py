@@ -12,7 +12,7 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.config.keeping import PGVECTOR
+from recall_integrations.config.sections import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding

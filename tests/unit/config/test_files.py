@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Scope
 from recall_integrations.config import PlannerConfig, RecallConfig
-from recall_integrations.config.loading import loaded
-from recall_integrations.config.reading import BYTES_MAX, parsed, read
+from recall_integrations.config.loading import BYTES_MAX, loaded, parsed, read
 from recall_integrations.errors import ConfigError
 from tests.quick import examples
 
