@@ -1,11 +1,13 @@
-"""Declarations of sections of the settings: allowed values, and messages about others."""
+"""Declarations of sections of the settings: allowed values, and messages about others; addresses of servers."""
 
 from __future__ import annotations
 
 import functools
+import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, is_dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
 from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
@@ -13,7 +15,7 @@ from pydantic_core import ArgsKwargs, ErrorDetails
 from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 from typing_extensions import dataclass_transform
 
-from recall_integrations.errors import ConfigError
+from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.records import record
 
 PREFIX = "RECALL_"
@@ -227,3 +229,27 @@ def allowed(setting: Any) -> str:
 def defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the defaults of some settings of a section."""
     return {name: section.__dataclass_fields__[name].default for name in names}
+
+
+def is_loopback(name: str) -> bool:
+    """Say whether a name or address belongs to this machine alone (loopback)."""
+    try:
+        return name.lower() == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_server(given: object, what: str, advice: str, error: type[RecallError]) -> str:
+    """Return the address of a server without a slash at its end. Raises `error`, which repeats no password."""
+    text = given.rstrip("/") if isinstance(given, str) else ""
+    try:
+        parts = urlsplit(text)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        named = named and not (parts.query or parts.fragment)
+    except ValueError:  # its port is no number
+        named = False
+    if "@" in text.partition("://")[2].partition("/")[0]:
+        raise error(f"{what} must not hold a user or a password. {advice}")
+    if not named:
+        raise error(f"{what} must be like http://127.0.0.1:8000 or https://host, not {str(given)[:80]!r}. {advice}")
+    return text

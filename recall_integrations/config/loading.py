@@ -2,15 +2,13 @@
 
 call argument  >  environment  >  entry of `scopes`  >  file  >  default
 
-A file is YAML or JSON, read with the line and column of every key. JSON is read by the reader of YAML, once it has been
-checked to be JSON. Mistakes are: a key twice in a mapping, a file that grows without end when it is read, and values
-that are no plain data.
+A file is YAML or JSON, read with the line and column of every key; the reader of YAML reads JSON, too. Mistakes are: a
+key twice in a mapping, a file that grows without end when it is read, and values that are no plain data.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import logging
 import operator
 import os
@@ -225,8 +223,9 @@ def parsed(text: str, name: str) -> Written:
     """Read the content of a text."""
     import yaml
 
-    if name.lower().endswith(".json") or text.lstrip().startswith("{"):
-        text = _json_as_yaml(text, name)
+    kind = "JSON" if name.lower().endswith(".json") else "YAML"
+    if kind == "JSON" or text.lstrip().startswith("{"):
+        text = text.replace("\t", " ")  # which JSON has between values alone
     loader: Any = None
     try:
         loader = yaml.SafeLoader(text)
@@ -236,27 +235,15 @@ def parsed(text: str, name: str) -> Written:
         mark = e.problem_mark or e.context_mark
         at = f", line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
         advice = " Indent with spaces." if e.problem and "\\t" in e.problem else ""
-        raise ConfigError(f"{name}{at}: this is not YAML: {e.problem or e.context}.{advice}") from e
+        raise ConfigError(f"{name}{at}: this is not {kind}: {e.problem or e.context}.{advice}") from e
     except ConfigError:
         raise
     except (yaml.YAMLError, ValueError, RecursionError) as e:  # characters that may not be; no such day; too deep
         why = "it is too deep" if isinstance(e, RecursionError) else str(e).splitlines()[0]
-        raise ConfigError(f"{name}: this is not YAML: {why}.") from e
+        raise ConfigError(f"{name}: this is not {kind}: {why}.") from e
     finally:
         if loader is not None:
             loader.dispose()
-
-
-def _json_as_yaml(text: str, name: str) -> str:
-    """Replace tabs of JSON, which are only between values, by spaces; return YAML that begins with a brace as it is."""
-    try:
-        json.loads(text)
-    except (ValueError, RecursionError) as e:
-        if not name.lower().endswith(".json"):
-            return text  # a mapping of YAML
-        at = f", line {e.lineno}, column {e.colno}: {e.msg}" if isinstance(e, json.JSONDecodeError) else f": {e}"
-        raise ConfigError(f"{name}{at}: this is not JSON.") from e
-    return text.replace("\t", " ")
 
 
 class _Walk:

@@ -18,11 +18,11 @@ from recall_integrations.config.checking import (
     Switch,
     Text,
     Weight,
+    checked_server,
     defaults,
     in_range,
     section,
 )
-from recall_integrations.config.hosts import checked_server
 from recall_integrations.errors import ConfigError
 from recall_integrations.patterns import regex
 from recall_integrations.types.query import PLANS

@@ -52,13 +52,11 @@ from recall_integrations.records import changed
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
-from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import serving
+from recall_integrations.resilience.failures import TRIES, serving
 from recall_integrations.resilience.guard import Guards, Health
-from recall_integrations.resilience.retries import TRIES
-from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (

@@ -27,8 +27,7 @@ from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker, Pass, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import for_whom, of_the_input
-from recall_integrations.resilience.retries import AGAIN_S, may_pass, policy, raised, sentences
+from recall_integrations.resilience.failures import AGAIN_S, for_whom, may_pass, of_the_input, policy, raised, sentences
 
 RUNS = 64  # recent runs that it goes by
 RUNS_MIN = 3  # fewer say nothing: one may have been cold
@@ -210,7 +209,7 @@ class Guard:
         limit_ms: float = math.inf,  # longest wait for a call
         breaker: Breaker | None = None,
         threads: Bulkhead | None = None,
-        attempts: int = 1,  # at a call that raises what may pass (`resilience/retries.py`), within its time
+        attempts: int = 1,  # at a call that raises what may pass (`resilience/failures.py`), within its time
         fair_ms: float = FAIR_MS,  # time in which a component that works has answered; one that had less may be late
         waiting: Callable[[], AbstractContextManager[None]] = nullcontext,
         clock: Callable[[], float] = time.monotonic,

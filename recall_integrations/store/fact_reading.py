@@ -44,8 +44,8 @@ from recall_integrations.records import record
 from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
 from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import TRIES
 from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
-from recall_integrations.resilience.retries import TRIES
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing
