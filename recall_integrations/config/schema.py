@@ -117,7 +117,7 @@ def schema() -> dict[str, Any]:
     made = TypeAdapter(RecallConfig).json_schema()
     held, own = made.pop("$defs"), made["properties"]
     for name, about in sections().items():
-        kind = held[fields_of(RecallConfig)[name].annotation.__name__]
+        kind = held[type(getattr(RecallConfig(), name)).__name__]
         kind["description"] = about
         for key, inside in kind["properties"].items():
             inside["description"] = catalogue()[f"{name}.{key}"].says

@@ -27,7 +27,7 @@ from recall_integrations.resilience.failures import TRIES, failures, serving
 from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
-from recall_integrations.types.conversations import NEW, REPEAT, Conversation, Extracted
+from recall_integrations.types.facts import NEW, REPEAT, Conversation, Extracted
 from recall_integrations.types.result import Degradation
 from recall_integrations.types.roles import Role
 

@@ -24,7 +24,7 @@ from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallE
 if TYPE_CHECKING:
     from recall_integrations.arms.base import ArmResult
     from recall_integrations.recall.state import RecallState
-    from recall_integrations.types.request import RecallRequest
+    from recall_integrations.types.observing import RecallRequest
 
 logger = logging.getLogger("recall_integrations")
 ARMS = "arms"

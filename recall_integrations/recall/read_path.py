@@ -71,8 +71,7 @@ from recall_integrations.types import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.observing import Feedback, RecallObserver
-from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types.observing import Feedback, RecallObserver, RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 
 SCOPE_SETTINGS = "settings.scope"

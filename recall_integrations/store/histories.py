@@ -16,7 +16,7 @@ from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Scope, checked_id, checked_scope
-from recall_integrations.types.conversations import Change, History
+from recall_integrations.types.facts import Change, History
 
 CHANGES_MAX = 1_000  # that are followed from one memory
 REFS_MAX = 200  # of a memory: one that is said again and again gets no more
