@@ -13,7 +13,7 @@ import logging
 import operator
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -28,25 +28,28 @@ from recall_integrations.records import record
 from recall_integrations.types import Scope
 
 PIPELINE, TYPOS = "read_pipeline", "typo_correction"
-# Of `read_pipeline.optimizer`: section → our section, and the settings, which have the same names.
-_PIPELINE = {
-    "rule": ("planner", "precise_threshold exploratory_threshold entity_confidence_min"),
-    "cache": ("cache", "ttl_seconds max_entries"),
-    "learned": (
-        "learned",
-        "min_queries_per_signature update_cadence rollback_on_ndcg_regression traffic_fraction_for_new_weights",
-    ),
+OPTIMIZER = f"{PIPELINE}.optimizer"
+# Names in other systems' files, with our settings; most have the same name.
+FOREIGN: Mapping[str, str] = {
+    f"{OPTIMIZER}.mode": "mode",
+    **{
+        f"{OPTIMIZER}.{section}.{name}": f"{ours}.{name}"
+        for section, ours, names in (
+            ("rule", "planner", "precise_threshold exploratory_threshold entity_confidence_min"),
+            ("cache", "cache", "ttl_seconds max_entries"),
+            ("learned", "learned", "min_queries_per_signature update_cadence rollback_on_ndcg_regression"),
+            ("learned", "learned", "traffic_fraction_for_new_weights"),
+        )
+        for name in names.split()
+    },
+    f"{TYPOS}.enabled": "query.spelling",
+    f"{TYPOS}.similarity_threshold": "query.spelling_threshold",
 }
-SECTIONS: Mapping[str, Mapping[str, str]] = {
-    section: {name: f"{ours}.{name}" for name in names.split()} for section, (ours, names) in _PIPELINE.items()
-}
-ENABLED = "enabled"  # of `cache` and `learned`: says what the mode says
-MODES = {"cache": "cached", "learned": "learned"}  # what it speaks of
-OF_TYPOS: Mapping[str, str] = {"enabled": "query.spelling", "similarity_threshold": "query.spelling_threshold"}
+ENABLED = {f"{OPTIMIZER}.cache.enabled": "cached", f"{OPTIMIZER}.learned.enabled": "learned"}  # says what the mode says
 # Names that other systems' files have where a constant is here: they are read, and said to be fixed at this value.
 CONSTANT: Mapping[str, str] = {
-    f"{PIPELINE}.optimizer.cache.normalize_casing": "true",
-    f"{PIPELINE}.optimizer.cache.normalize_punctuation": "true",
+    f"{OPTIMIZER}.cache.normalize_casing": "true",
+    f"{OPTIMIZER}.cache.normalize_punctuation": "true",
     f"{OWN}.importance_weight": "0.01",
     f"{OWN}.profile_weight": "0",
     f"{OWN}.rerank_min_k": "3",
@@ -76,10 +79,11 @@ class Shaped:
         if whole and not outside and whole.keys().isdisjoint((OWN, PIPELINE, TYPOS)):
             self.mistakes.append(((), f"The file has no {OWN}, under which settings stand."))
         self._own(whole.get(OWN))
-        if PIPELINE in whole:
-            self._pipeline(whole[PIPELINE])
-        for place, name, given in self._known(whole.get(TYPOS), (TYPOS,), OF_TYPOS):
-            self._put(OF_TYPOS[name], given, place)
+        self._enabled: list[tuple[Where, object]] = []
+        for top in (PIPELINE, TYPOS):
+            self._foreign(whole.get(top), (top,))
+        for place, given in self._enabled:
+            self._check_enabled(given, place)
 
     def where(self, ours: Where) -> Where:
         """Return the place of a setting in the file, or that of the nearest key above it."""
@@ -100,36 +104,26 @@ class Shaped:
             own["rewriting"], self._from["rewriting", "mode"] = named, (OWN, "rewriting")
         self.values = {key: dict(value) if isinstance(value, dict) else value for key, value in own.items()}
 
-    def _pipeline(self, values: object) -> None:
-        for path, _, value in self._known(values, (PIPELINE,), ("optimizer",)):
-            mode = value.get("mode", "rule") if isinstance(value, dict) else "rule"
-            for inside, key, held in self._known(value, path, ("mode", *SECTIONS)):
-                if key == "mode":
-                    self._put("mode", held, inside)
-                    continue
-                known = (*SECTIONS[key], ENABLED) if key in MODES else tuple(SECTIONS[key])
-                for place, name, given in self._known(held, inside, known):
-                    if key in MODES and name == ENABLED:
-                        self._enabled(given, mode, place, MODES[key])
-                    else:
-                        self._put(SECTIONS[key][name], given, place)
-
-    def _known(self, values: object, where: Where, known: Any) -> Iterator[tuple[Where, str, Any]]:
-        """Yield the known keys of a mapping with their places and values; note the others as mistakes."""
+    def _foreign(self, values: object, where: Where) -> None:
+        """Read what stands at a place in the file of another system; note unknown keys as mistakes."""
         path = ".".join(map(str, where))
-        if values is None:
-            return
-        if not isinstance(values, dict):
+        if path in FOREIGN:
+            self._put(FOREIGN[path], values, where)
+        elif path in ENABLED:
+            self._enabled.append((where, values))
+        elif isinstance(values, dict):
+            inside = [below[len(path) + 1 :] for below in (*FOREIGN, *ENABLED) if below.startswith(f"{path}.")]
+            known = {below.partition(".")[0] for below in inside}
+            for key, value in values.items():
+                if key in known:
+                    self._foreign(value, (*where, key))
+                elif not self._is_fixed((*where, key)):
+                    says = unknown(str(key), path, known) + f" All other settings are under {OWN}." * (
+                        path == OPTIMIZER
+                    )
+                    self.mistakes.append(((*where, key), says))
+        elif values is not None:
             self.mistakes.append((where, f"{path} must be a mapping, not {_kind(values)}."))
-            return
-        for key, value in values.items():
-            if key in known:
-                yield (*where, key), key, value
-            elif not self._is_fixed((*where, key)):
-                says = unknown(str(key), path, list(known))
-                if where[1:] == ("optimizer",):
-                    says += f" All other settings are under {OWN}."
-                self.mistakes.append(((*where, key), says))
 
     def _is_fixed(self, where: Where) -> bool:
         path = ".".join(map(str, where))
@@ -150,15 +144,16 @@ class Shaped:
         into[name] = value
         self._from[(section, name) if section else (name,)] = where
 
-    def _enabled(self, value: object, mode: object, where: Where, of: str) -> None:
+    def _check_enabled(self, value: object, where: Where) -> None:
         """Check `enabled` of a section, which must agree with the mode; a cache may be set up that no mode reads."""
-        path = ".".join(map(str, where))
+        path, mode = ".".join(map(str, where)), self.values.get("mode", "rule")
+        of = ENABLED[path]
         if not isinstance(value, bool):
             self.mistakes.append((where, f"{path} must be true or false, not {value!r}."))
         elif value and of == "learned" and mode != of:
             self.mistakes.append((where, f"{path} is true, and the mode is {mode!r}. Write mode: {of} to turn it on."))
         elif not value and mode == of:
-            self.mistakes.append((where, f"{path} is false, and the mode is {of}. Leave {ENABLED} out, or set true."))
+            self.mistakes.append((where, f"{path} is false, and the mode is {of}. Leave enabled out, or set true."))
 
 
 def _kind(value: object) -> str:

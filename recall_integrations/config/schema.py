@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from pydantic import TypeAdapter
 
-from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
+from recall_integrations.config.checking import Names, fields_of, settings_of
 from recall_integrations.config.recall_config import NOT_PER_SCOPE, PARTS, RecallConfig, shown
 from recall_integrations.records import record
 
@@ -48,7 +48,7 @@ class Setting:
 @functools.cache
 def catalogue() -> MappingProxyType[str, Setting]:
     """Return every setting by its path, in the order of `RecallConfig`, those at the top first."""
-    found = [_setting(path, info) for path, info in settings_fields().items()]
+    found = [_setting(path, info) for path, info in settings_of(RecallConfig) if path != "scopes"]
     found.sort(key=lambda setting: setting.section != "")
     return MappingProxyType({setting.path: setting for setting in found})
 
@@ -59,12 +59,6 @@ def sections() -> MappingProxyType[str, str]:
     kinds = {name: info.annotation for name, info in fields_of(RecallConfig).items() if is_dataclass(info.annotation)}
     firsts = {name: inspect.cleandoc(kind.__doc__ or "").partition("\n\n")[0] for name, kind in kinds.items()}
     return MappingProxyType({name: " ".join(first.split()) for name, first in firsts.items()})
-
-
-@functools.cache
-def settings_fields() -> MappingProxyType[str, Any]:
-    """Return pydantic's data of each setting, by its path."""
-    return MappingProxyType({path: info for path, info in settings_of(RecallConfig) if path != "scopes"})
 
 
 def _setting(path: str, info: Any) -> Setting:
@@ -158,7 +152,7 @@ def _range(setting: Setting) -> str:
         return f"some of {names}" if setting.kind is tuple else names
     if setting.kind is tuple:
         return "names"
-    return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
+    return {dict: "names with regular expressions", bool: "true or false", str: "text"}[setting.kind]
 
 
 def _number(value: float) -> str:

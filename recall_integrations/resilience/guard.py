@@ -167,11 +167,10 @@ PROBE_EVERY = 20  # refusals for slowness, so that at most one recall in 20 wait
 
 @record(frozen=True, slots=True, kw_only=True)
 class Estimate:
-    """Time that a call will take, by the recent ones, in milliseconds: median, 95th percentile and lower quartile."""
+    """Time that a call will take, by the recent ones, in milliseconds: median and 95th percentile."""
 
     median_ms: float
     p95_ms: float
-    low_ms: float = 0.0
 
 
 class Window:
@@ -239,11 +238,11 @@ class Pace:
             if len(rates) < RUNS_MIN:
                 return None
             high = rates[math.ceil(0.95 * (len(rates) - 1))]
-            low, middle = rates[(len(rates) - 1) // 4], median(rates)
-        return Estimate(median_ms=work * middle, p95_ms=work * high, low_ms=work * low)
+            middle = median(rates)
+        return Estimate(median_ms=work * middle, p95_ms=work * high)
 
     def low_ms(self) -> float | None:
-        """Return `estimate().low_ms`, without the rest of it."""
+        """Return the lower quartile of the milliseconds for one unit of work; `None` after fewer than three runs."""
         with self._lock:
             rates = self._rates.sorted(self._clock())
             return rates[(len(rates) - 1) // 4] if len(rates) >= RUNS_MIN else None

@@ -9,7 +9,7 @@ import yaml
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.checking import OTHER_NAMES, OTHERS
-from recall_integrations.config.loading import SECTIONS, value_of
+from recall_integrations.config.loading import FOREIGN, value_of
 from recall_integrations.config.recall_config import NOT_PER_SCOPE
 from recall_integrations.config.schema import catalogue, example, schema
 from recall_integrations.errors import ConfigError
@@ -48,7 +48,7 @@ def test_what_others_call_it_is_there(path: str) -> None:
 def test_what_is_named_of_scopes_and_of_the_other_shape_is_there() -> None:
     known = {*catalogue(), *(path.partition(".")[0] for path in catalogue()), "scopes"}
     assert set(NOT_PER_SCOPE) <= known
-    assert {path for names in SECTIONS.values() for path in names.values()} <= set(catalogue())
+    assert set(FOREIGN.values()) <= set(catalogue())
 
 
 def test_the_schema_takes_what_the_settings_take(tmp_path: Path) -> None:
