@@ -13,7 +13,7 @@ An unknown key, a wrong type, a value out of range and a setting that nothing re
 all of them. `dataclasses.replace` makes a changed copy, checked as well.
 """
 
-from recall_integrations.config.recall_config import RecallConfig, checked_config
+from recall_integrations.config.recall_config import RecallConfig, ScopeSettings, checked_config
 from recall_integrations.config.sections import (
     ARMS,
     PLAN_RULES,
@@ -52,6 +52,7 @@ __all__ = [
     "RerankConfig",
     "RetrievalConfig",
     "RewritingConfig",
+    "ScopeSettings",
     "VectorsConfig",
     "checked_config",
 ]
