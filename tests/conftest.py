@@ -23,8 +23,8 @@ import pytest
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.config.answering import LimitsConfig
 from recall_integrations.config.schema import catalogue
+from recall_integrations.config.sections import LimitsConfig
 from recall_integrations.store.memory_store import MemoryStore
 from tests import in_chroma, on_postgres, quick
 from tests.postgres import Postgres, running
@@ -52,9 +52,10 @@ if "TMPDIR" not in os.environ and os.access(_MEMORY, os.W_OK) and shutil.disk_us
 # What a recall finds is compared, and how it stops when its time is up only where a test gives it one: where tests run
 # beside each other, a process may wait for seconds.
 _BUDGETS = [LimitsConfig.__dataclass_fields__[name] for name in ("time_budget_ms", "rerank_budget_ms")]  # type: ignore[attr-defined]
-_SHIPPED = [budget.default for budget in _BUDGETS]
+_SHIPPED = {budget.name: budget.default for budget in _BUDGETS}
+_DEFAULTS = LimitsConfig.__init__.__wrapped__.__kwdefaults__  # type: ignore[attr-defined]
 for _budget in _BUDGETS:
-    _budget.default = 30_000.0
+    _budget.default = _DEFAULTS[_budget.name] = 30_000.0
 
 NOW = datetime(2024, 5, 15, 12, 0, tzinfo=timezone.utc)
 
@@ -156,8 +157,9 @@ def module_embedding() -> FakeEmbedding:
 def shipped_budgets(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The defaults that users get."""
     catalogue.cache_clear()
-    for budget, shipped in zip(_BUDGETS, _SHIPPED, strict=True):
-        monkeypatch.setattr(budget, "default", shipped)
+    for budget in _BUDGETS:
+        monkeypatch.setattr(budget, "default", _SHIPPED[budget.name])
+        monkeypatch.setitem(_DEFAULTS, budget.name, _SHIPPED[budget.name])
     yield
     catalogue.cache_clear()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from recall_integrations.types.conditions import Condition, Every, Opposite, Test
+from recall_integrations.types.filters import Condition, Every, Opposite, Test
 
 
 def matches(condition: Condition, metadata: Mapping[str, Any]) -> bool:

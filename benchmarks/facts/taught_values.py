@@ -6,7 +6,7 @@ import random
 from collections.abc import Callable
 
 from benchmarks.facts.generator.slots import MONTHS, SLOTS
-from recall_integrations.config.keeping import ANY_KIND
+from recall_integrations.config.sections import ANY_KIND
 from recall_integrations.facts.slots import SHIPPED
 
 GIVEN = tuple(

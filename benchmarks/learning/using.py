@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from benchmarks.learning.clicking import Clicks
 from benchmarks.learning.recorded import Asked, Halves
 from recall_integrations import RecallConfig
-from recall_integrations.config.keeping import LearnedConfig
+from recall_integrations.config.sections import LearnedConfig
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner, Step
 from recall_integrations.learning.measuring import ndcg

@@ -19,7 +19,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import ERROR, SUCCESS, Answer, Call, Guard
 from recall_integrations.types import Degradation, ParsedQuery, RetrievalPlan
-from recall_integrations.types.request import Step
+from recall_integrations.types.observing import Step
 
 SUBSET_MAX = STORED_MAX  # rows of a large scope whose vectors are gathered to order them
 

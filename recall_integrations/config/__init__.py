@@ -13,29 +13,30 @@ An unknown key, a wrong type, a value out of range and a setting that nothing re
 all of them. `dataclasses.replace` makes a changed copy, checked as well.
 """
 
-from recall_integrations.config.answering import (
+from recall_integrations.config.recall_config import RecallConfig, ScopeSettings, checked_config
+from recall_integrations.config.sections import (
     ARMS,
     PLAN_RULES,
-    REWRITE_TIMEOUT,
     STRATEGIES,
     BreakerConfig,
     CacheConfig,
+    FactsConfig,
+    LearnedConfig,
     LimitsConfig,
     PlannerConfig,
+    PostgresConfig,
+    PrivacyConfig,
     QueryConfig,
     RankingConfig,
     RerankConfig,
     RetrievalConfig,
     RewritingConfig,
+    VectorsConfig,
 )
-from recall_integrations.config.keeping import FactsConfig, LearnedConfig, PostgresConfig, PrivacyConfig, VectorsConfig
-from recall_integrations.config.recall_config import RecallConfig, checked_config
-from recall_integrations.config.scopes import ScopeSettings
 
 __all__ = [
     "ARMS",
     "PLAN_RULES",
-    "REWRITE_TIMEOUT",
     "STRATEGIES",
     "BreakerConfig",
     "CacheConfig",

@@ -1,20 +1,21 @@
-"""Declarations of sections of the settings: allowed values, and messages about others."""
+"""Declarations of sections of the settings: allowed values, and messages about others; addresses of servers."""
 
 from __future__ import annotations
 
-import dataclasses
 import functools
+import ipaddress
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, field, fields, is_dataclass
-from inspect import Parameter, Signature
+from dataclasses import field, is_dataclass
 from typing import Annotated, Any, Literal, TypeVar, cast, get_args, get_origin, get_type_hints
+from urllib.parse import urlsplit
 
-from pydantic import BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ArgsKwargs, ErrorDetails
+from pydantic_core.core_schema import CoreSchema, no_info_before_validator_function
 from typing_extensions import dataclass_transform
 
-from recall_integrations.errors import ConfigError
+from recall_integrations.errors import ConfigError, RecallError
 from recall_integrations.records import record
 
 PREFIX = "RECALL_"
@@ -70,7 +71,10 @@ Text = Annotated[str, Field(strict=True)]
 
 
 class Names:
-    """A validator of lists of names; it returns those that are given, in the order of `known` (empty = any names)."""
+    """A validator of lists of names; it returns those that are given, in the order of `known` (empty = any names).
+
+    It stands in the annotation of a setting.
+    """
 
     def __init__(self, setting: str, known: tuple[str, ...]) -> None:
         self.setting, self.known = setting, known
@@ -88,10 +92,11 @@ class Names:
             raise ConfigError(f"Unknown {said} in {self.setting}.{hints} Known: {', '.join(self.known)}.")
         return tuple(item for item in self.known if item in given)
 
+    def __get_pydantic_core_schema__(self, kind: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return no_info_before_validator_function(self, handler(kind))
 
-def names_of(setting: str, known: tuple[str, ...]) -> BeforeValidator:
-    """Return the validator `Names`."""
-    return BeforeValidator(Names(setting, known))
+    def __get_pydantic_json_schema__(self, _: CoreSchema, __: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {"type": "array", "items": {"enum": list(self.known)} if self.known else {"type": "string"}}
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(field,))
@@ -102,10 +107,12 @@ def section(path: str) -> Callable[[type[S]], type[S]]:
 
     def made(plain: type[S]) -> type[S]:
         own: Any = record(frozen=True, slots=True, kw_only=True)(plain)
+        by_default = own.__init__
 
+        @functools.wraps(by_default)
         def __init__(self: Any, **given: Any) -> None:  # noqa: N807 - it is one
             if not given:
-                _fill(self)
+                by_default(self)
                 return
             try:
                 validated(own).validate_python(ArgsKwargs((), given), self_instance=self)
@@ -113,34 +120,11 @@ def section(path: str) -> Callable[[type[S]], type[S]]:
                 raise refusal(mistakes_of(own, path, e)) from None
 
         own.__init__ = __init__
-        own.__signature__ = _Signature()
         own.__pydantic_config__ = ConfigDict(extra="forbid")
         checked: type[S] = own
         return checked
 
     return made
-
-
-def _fill(section: Any) -> None:
-    """Set every setting to its default."""
-    for each in fields(section):
-        object.__setattr__(section, each.name, _default(each))
-    if hasattr(section, "__post_init__"):
-        section.__post_init__()
-
-
-def _default(setting: dataclasses.Field[Any]) -> Any:
-    return setting.default if setting.default_factory is MISSING else setting.default_factory()
-
-
-class _Signature:
-    """The signature of a section for `inspect.signature`: its settings and their defaults."""
-
-    def __get__(self, section: object, owner: Any) -> Signature:
-        named = [
-            Parameter(f.name, Parameter.KEYWORD_ONLY, default=_default(f), annotation=f.type) for f in fields(owner)
-        ]
-        return Signature(named)
 
 
 @functools.cache
@@ -245,3 +229,27 @@ def allowed(setting: Any) -> str:
 def defaults(section: Any, names: Iterable[str]) -> dict[str, Any]:
     """Return the defaults of some settings of a section."""
     return {name: section.__dataclass_fields__[name].default for name in names}
+
+
+def is_loopback(name: str) -> bool:
+    """Say whether a name or address belongs to this machine alone (loopback)."""
+    try:
+        return name.lower() == "localhost" or ipaddress.ip_address(name).is_loopback
+    except ValueError:
+        return False
+
+
+def checked_server(given: object, what: str, advice: str, error: type[RecallError]) -> str:
+    """Return the address of a server without a slash at its end. Raises `error`, which repeats no password."""
+    text = given.rstrip("/") if isinstance(given, str) else ""
+    try:
+        parts = urlsplit(text)
+        named = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        named = named and not (parts.query or parts.fragment)
+    except ValueError:  # its port is no number
+        named = False
+    if "@" in text.partition("://")[2].partition("/")[0]:
+        raise error(f"{what} must not hold a user or a password. {advice}")
+    if not named:
+        raise error(f"{what} must be like http://127.0.0.1:8000 or https://host, not {str(given)[:80]!r}. {advice}")
+    return text

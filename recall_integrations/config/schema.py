@@ -7,17 +7,15 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import MISSING, fields, is_dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal, get_args, get_origin
 
-from recall_integrations.config.checking import Names, allowed, fields_of, settings_of
-from recall_integrations.config.keeping import slots_schema
-from recall_integrations.config.reading import CONSTANT, ENABLED, MODES, OF_TYPOS, OWN, PIPELINE, SECTIONS, TYPOS
-from recall_integrations.config.recall_config import RecallConfig
-from recall_integrations.config.scopes import ANY, NOT_PER_SCOPE, PARTS, shown
+from pydantic import TypeAdapter
+
+from recall_integrations.config.checking import Names, fields_of, settings_of
+from recall_integrations.config.recall_config import NOT_PER_SCOPE, PARTS, RecallConfig, shown
 from recall_integrations.records import record
 
 _ARGS = "Args:\n"
@@ -50,7 +48,7 @@ class Setting:
 @functools.cache
 def catalogue() -> MappingProxyType[str, Setting]:
     """Return every setting by its path, in the order of `RecallConfig`, those at the top first."""
-    found = [_setting(path, info) for path, info in settings_fields().items()]
+    found = [_setting(path, info) for path, info in settings_of(RecallConfig) if path != "scopes"]
     found.sort(key=lambda setting: setting.section != "")
     return MappingProxyType({setting.path: setting for setting in found})
 
@@ -63,18 +61,12 @@ def sections() -> MappingProxyType[str, str]:
     return MappingProxyType({name: " ".join(first.split()) for name, first in firsts.items()})
 
 
-@functools.cache
-def settings_fields() -> MappingProxyType[str, Any]:
-    """Return pydantic's data of each setting, by its path."""
-    return MappingProxyType({path: info for path, info in settings_of(RecallConfig) if path != "scopes"})
-
-
 def _setting(path: str, info: Any) -> Setting:
     section, _, name = path.rpartition(".")
     owner: Any = fields_of(RecallConfig)[section].annotation if section else RecallConfig
     kinds = get_args(info.annotation) or (info.annotation,)
     literal = get_origin(info.annotation) is Literal
-    names = [rule.func.known for rule in info.metadata if isinstance(getattr(rule, "func", None), Names)]
+    names = [rule.known for rule in info.metadata if isinstance(rule, Names)]
     held = next(f for f in fields(owner) if f.name == name)
     factory: Any = held.default_factory
     default = held.metadata.get("unset", factory() if held.default is MISSING else held.default)
@@ -108,136 +100,28 @@ def _documented(owner: type) -> dict[str, str]:
     return found
 
 
-# In the wheel; `python -m recall_integrations.config.schema [PAGE]` writes it.
-FILE = Path(__file__).with_name("schema.json")
+OWN = "recall"  # under which settings stand in a file
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 WIDTH = 100
-# What more can be said of a setting than its type and its range.
-_MORE: dict[str, dict[str, Any]] = {
-    "planner.arms": {"minItems": 1},
-    "rewriting.prompt": {"pattern": r"^$|\{query\}"},
-    "facts.slots": slots_schema(),
-    "privacy.patterns": {"propertyNames": {"pattern": "^[a-z][a-z0-9_]{0,31}$"}},
-}
-_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string"}
 
 
 def schema() -> dict[str, Any]:
-    """Return the JSON schema of a file of settings."""
-    held = _sections()
-    own: dict[str, Any] = {name: {"$ref": f"#/$defs/{name}"} for name in held}
-    own["rewriting"] = _or_mode(own["rewriting"])
-    return {
-        "$schema": DRAFT,
-        "title": "Settings of recall-integrations",
-        "type": "object",
-        "properties": {
-            OWN: _or_nothing(_object({**own, **_constant(OWN)})),
-            PIPELINE: _or_nothing(_pipeline()),
-            TYPOS: _or_nothing(_object({n: _reference(path) for n, path in OF_TYPOS.items()} | _constant(TYPOS))),
-            **dict.fromkeys(held, False),
-        },
-        "anyOf": [{"maxProperties": 0}, {"required": [OWN]}, {"required": [PIPELINE]}, {"required": [TYPOS]}],
-        "$defs": held,
-    }
-
-
-def _sections() -> dict[str, Any]:
-    """Return the schemas of all settings by section, and of `scopes`."""
-    found = _by_section(_typed, catalogue().values())
-    found["scopes"] = {
-        "description": "Settings for some scopes only, which stand over the others. The most specific entry acts.",
-        "type": "array",
-        "items": _entry(),
-    }
-    return found
-
-
-def _by_section(made: Callable[[Setting], dict[str, Any]], settings: Iterable[Setting]) -> dict[str, Any]:
-    """Return what is made of settings: those at the top by their names, the others in objects of their sections."""
-    found: dict[str, Any] = {}
-    for setting in settings:
-        into = found
-        if setting.section:
-            about = {"description": sections()[setting.section], **_object({})}
-            into = found.setdefault(setting.section, about)["properties"]
-        into[setting.name] = made(setting)
-    return found
-
-
-def _entry() -> dict[str, Any]:
-    inside: dict[str, Any] = {
-        part: {"description": 'The part of the scope; * = any, "" = scopes without one.', "type": "string"}
-        for part in PARTS
-    }
-    per_scope = [s for s in catalogue().values() if s.path not in NOT_PER_SCOPE and s.section not in NOT_PER_SCOPE]
-    inside |= _by_section(lambda setting: _reference(setting.path), per_scope)
-    inside["rewriting"] = _or_mode(inside["rewriting"])
-    named = [{"required": [part], "properties": {part: {"not": {"const": ANY}}}} for part in PARTS]
-    sets = [{"required": [key], "properties": {key: {"minProperties": 1}}} for key in inside if key not in PARTS]
-    return {**_object(inside), "allOf": [{"anyOf": named}, {"anyOf": sets}]}
-
-
-def _pipeline() -> dict[str, Any]:
-    """Return the schema of `read_pipeline`, whose settings refer to ours."""
-    inside: dict[str, Any] = {"mode": _reference("mode")}
-    for section, names in SECTIONS.items():
-        own = {name: _reference(path) for name, path in names.items()}
-        inside[section] = _object({**own, **_constant(f"{PIPELINE}.optimizer.{section}")})
-    for section, mode in MODES.items():
-        inside[section]["properties"][ENABLED] = {"type": "boolean", "description": f"Whether the mode is `{mode}`."}
-    return _object({"optimizer": _object(inside)})
-
-
-def _constant(above: str) -> dict[str, Any]:
-    """Return the names below `above` that are read and cannot be turned."""
-    found = {path.rpartition(".")[2]: value for path, value in CONSTANT.items() if path.rpartition(".")[0] == above}
-    return {name: {"description": f"Fixed at {value}.", "deprecated": True} for name, value in found.items()}
-
-
-def _reference(path: str) -> dict[str, str]:
-    return {"$ref": f"#/$defs/{path.replace('.', '/properties/')}"}
-
-
-def _object(properties: dict[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "additionalProperties": False, "properties": properties}
-
-
-def _or_nothing(about: dict[str, Any]) -> dict[str, Any]:
-    return {**about, "type": ["object", "null"]}
-
-
-def _or_mode(about: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [about, _reference("rewriting.mode")]}
-
-
-def _typed(setting: Setting) -> dict[str, Any]:
-    """Return the schema of a setting."""
-    about = {"description": setting.says, "default": _plain(setting.default), **_MORE.get(setting.path, {})}
-    if setting.kind is tuple:
-        return {
-            **about,
-            "type": "array",
-            "items": {"enum": list(setting.names)} if setting.names else {"type": "string"},
-        }
-    if setting.kind is dict:
-        return {"type": "object", "additionalProperties": {"type": "string"}, **about}
-    kind = _TYPES[setting.kind]
-    about["type"] = [kind, "null"] if setting.optional else kind
-    if setting.names:
-        about["enum"] = list(setting.names)
-    if setting.low is not None:
-        about.update(minimum=setting.low, maximum=setting.high)
-    return about
-
-
-def _plain(value: Any) -> Any:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def as_text(made: dict[str, Any]) -> str:
-    """Write the schema as the text of its file."""
-    return json.dumps(made, indent=1, ensure_ascii=False) + "\n"
+    """Return the JSON schema of a file of settings: pydantic's, with descriptions. What a file of another system may
+    hold, and which settings an entry of `scopes` may not have, only `RecallConfig.load` says."""
+    made = TypeAdapter(RecallConfig).json_schema()
+    held, own = made.pop("$defs"), made["properties"]
+    for name, about in sections().items():
+        kind = held[type(getattr(RecallConfig(), name)).__name__]
+        kind["description"] = about
+        for key, inside in kind["properties"].items():
+            inside["description"] = catalogue()[f"{name}.{key}"].says
+    own["rewriting"] = {"anyOf": [own["rewriting"], held["RewritingConfig"]["properties"]["mode"]]}  # `rewriting: full`
+    parts = {part: {"type": "string"} for part in PARTS}
+    per_scope = {name: about for name, about in own.items() if name not in NOT_PER_SCOPE}
+    entry = {"type": "object", "additionalProperties": False, "properties": parts | per_scope}
+    own["scopes"] = {"type": "array", "items": entry}
+    made = {**made, "type": ["object", "null"]}
+    return {"$schema": DRAFT, "$defs": held, "type": "object", "properties": {OWN: made, **dict.fromkeys(own, False)}}
 
 
 # -- for people ------------------------------------------------------------------------------------------------------
@@ -268,7 +152,7 @@ def _range(setting: Setting) -> str:
         return f"some of {names}" if setting.kind is tuple else names
     if setting.kind is tuple:
         return "names"
-    return "names with regular expressions" if setting.kind is dict else allowed(settings_fields()[setting.path])
+    return {dict: "names with regular expressions", bool: "true or false", str: "text"}[setting.kind]
 
 
 def _number(value: float) -> str:
@@ -310,7 +194,7 @@ def _written(value: Any) -> str:
     """Write a value as YAML."""
     if isinstance(value, float):
         return _number(value).replace(",", "")
-    plain = json.dumps(_plain(value), ensure_ascii=False)
+    plain = json.dumps(value, ensure_ascii=False)
     return plain.replace('"', "") if value not in ("", {}) else plain
 
 
@@ -330,6 +214,5 @@ def written_into(page: str) -> str:
 
 
 if __name__ == "__main__":
-    FILE.write_text(as_text(schema()), encoding="utf-8")
     for name in sys.argv[1:]:
         Path(name).write_text(written_into(Path(name).read_text(encoding="utf-8")), encoding="utf-8")

@@ -20,16 +20,14 @@ from typing import Any
 from recall_integrations.conversations.reading import Claim, Shown, claims_in, objects_in, prompt_for, shown
 from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed
 from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
-from recall_integrations.privacy.door import Door, Own
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, Own, told
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline, checked_ms
-from recall_integrations.resilience.failures import failures, serving
+from recall_integrations.resilience.failures import TRIES, failures, serving
 from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
-from recall_integrations.resilience.retries import TRIES
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
-from recall_integrations.types.conversations import NEW, REPEAT, Conversation, Extracted
+from recall_integrations.types.facts import NEW, REPEAT, Conversation, Extracted
 from recall_integrations.types.result import Degradation
 from recall_integrations.types.roles import Role
 

@@ -17,7 +17,7 @@ from tenacity import RetryCallState, Retrying
 from recall_integrations.database.connections import WAITED_S
 from recall_integrations.errors import InvalidMemory, RecallError, StoreCorrupt, StoreError, StoreVersionError
 from recall_integrations.patterns import regex
-from recall_integrations.resilience.retries import policy, raised
+from recall_integrations.resilience.failures import policy, raised
 
 _AGAIN = frozenset({"40001", "40P01"})  # serialization failure, deadlock: PostgreSQL says to try again
 _AWAY = frozenset({"57P01", "57P02", "57P03"})  # it is shut down, has crashed, or is not up yet

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.config.hosts import is_loopback
+from recall_integrations.config.checking import is_loopback
 
 _NAME_FIELDS = ("model_name", "model", "model_id", "azure_deployment", "deployment", "repo_id", "model_path", "path")
 

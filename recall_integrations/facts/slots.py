@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from recall_integrations.config.keeping import ANY_KIND, PHRASES
+from recall_integrations.config.sections import ANY_KIND, PHRASES
 from recall_integrations.facts.grammar import Grammar, table
 from recall_integrations.records import record
 
@@ -20,7 +20,7 @@ class Slot:
     name: str  # the slot's name, in lower case with underscores
     nouns: tuple[str, ...]  # nouns that people use for it, in lower case; the first is ours
     one: bool = True  # whether one value holds at a time, so that a newer one supersedes; else values add up
-    # shape of its values, one of `config.keeping.KINDS`; a text whose value looks otherwise does not fill it
+    # shape of its values, one of `config.sections.KINDS`; a text whose value looks otherwise does not fill it
     kind: str = ANY_KIND
     verbs: tuple[str, ...] = ()  # phrases that lead to a value which holds, in the infinitive: "live in", "be based in"
     starts: tuple[str, ...] = ()  # phrases that tell that it began: "move to". In the past they say what holds now

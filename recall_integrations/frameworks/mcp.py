@@ -17,7 +17,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from recall_integrations import __version__
-from recall_integrations.config.hosts import is_loopback
+from recall_integrations.config.checking import is_loopback
 from recall_integrations.errors import InvalidArgument, RecallError, extra
 from recall_integrations.frameworks import tools as words
 from recall_integrations.frameworks.given import WhichScope

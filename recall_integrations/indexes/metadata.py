@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.array_file import grown
-from recall_integrations.types.conditions import ORDER, Instant, Test, instant, token
+from recall_integrations.types.filters import ORDER, Instant, Test, instant, token
 from recall_integrations.types.numbers import is_number
 
 EXACT_MAX = 2.0**53  # whole numbers below are what they are as a float, and those above stay above

@@ -22,10 +22,9 @@ from tenacity import Retrying
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import Breaker
-from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.failures import TRIES, failures, policy, sentences
 from recall_integrations.resilience.forking import park_in_children
 from recall_integrations.resilience.guard import Health, Pace
-from recall_integrations.resilience.retries import TRIES, policy, sentences
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors

@@ -15,14 +15,13 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.judging.replay import Recalling, Replays
 from recall_integrations.learning.shelf import Shelf
 from recall_integrations.learning.version import signature_of
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
 from recall_integrations.types.judged import GAINS_MAX, RULES, Gain, Judged
 from recall_integrations.types.numbers import is_number
-from recall_integrations.types.observing import Feedback
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import Feedback, RecallRequest
 
 logger = logging.getLogger("recall_integrations")
 # How sure each kind of feedback is: a person pointed at the memory; the answer quotes it; a thumb for the whole answer;

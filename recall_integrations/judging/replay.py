@@ -26,8 +26,8 @@ from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import CANDIDATES_MAX, ORDER_MAX, RULES, Order, Replay
+from recall_integrations.types.observing import RecallRequest
 from recall_integrations.types.query import PLANS
-from recall_integrations.types.request import RecallRequest
 
 Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind

@@ -5,7 +5,8 @@
     metrics.watch(store)
     metrics.text()            # what `GET /metrics` answers
 
-A recall is counted once, when it has ended. Every metric, and what to do about it: docs/metrics.md.
+A recall is counted once, when it has ended; some metrics are computed when asked for. Names and labels are in
+`families.yaml`. Every metric, and what to do about it: docs/metrics.md.
 """
 
 from __future__ import annotations
@@ -18,14 +19,128 @@ import threading
 import time
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from importlib import resources
 from typing import Any
 
+import yaml
+from cachetools import FIFOCache
+
 from recall_integrations.errors import InvalidArgument, RecallError, StoreClosed, extra
-from recall_integrations.observability import families
-from recall_integrations.observability.families import OTHER
 from recall_integrations.types import Hit, RecallResult
 from recall_integrations.types.observing import Feedback, Look, RecallEvent, RecallObserver
+from recall_integrations.types.query import PLANS
+
+OTHER = "other"
+OVERLAPS = ("none", "some", "most", "all")
+SCOPES_MAX = 10_000
+_TABLE: Mapping[str, Any] = yaml.safe_load(
+    resources.files(__package__).joinpath("families.yaml").read_text(encoding="utf-8")
+)
+COMPUTED: Mapping[str, Mapping[str, Any]] = _TABLE["computed"]
+
+
+def values(named: str, own: Collection[str] = ()) -> frozenset[str]:
+    """Return the values of labels that stand under names of the table; `own` are those of stages and arms of users."""
+    known = {**_TABLE["values"], "plans": " ".join(PLANS), "own": " ".join(own)}
+    return frozenset(value for name in named.split() for value in known[name].split())
+
+
+WANTED = values("wanted")
+REASONS = values("codes steps wanted rewrites reranks others")
+COMPONENTS = values("components") | {f"arm.{name}" for name in values("arms")}
+
+
+class Series:
+    """The series of one metric, by the values of its labels: unknown values are replaced by `other`."""
+
+    def __init__(self, metric: Any, known: Sequence[Collection[str]]) -> None:
+        self._metric, self._known = metric, known
+
+    def of(self, *values: str) -> Any:
+        """Return the series with these values; without labels, the metric."""
+        pairs = zip(values, self._known, strict=True)
+        given = [value if value in known else OTHER for value, known in pairs]
+        return self._metric.labels(*given) if given else self._metric
+
+
+def counted(library: Any, registry: Any, own: frozenset[str]) -> dict[str, Series]:
+    """Make the metrics that are counted as recalls end. Raises `ValueError` if the registry has one of them already."""
+    found = {}
+    for key, row in _TABLE["counted"].items():
+        labels = {label: values(named, own) for label, named in row.get("labels", {}).items()}
+        given = {"buckets": _TABLE["buckets"][row["buckets"]]} if "buckets" in row else {}
+        kind = getattr(library, "Histogram" if given else row.get("kind", "Counter"))
+        made = kind(row["name"], row["says"], list(labels), registry=registry, **given)
+        found[key] = Series(made, list(labels.values()))
+        for value in sorted(values(row.get("begin", ""))):
+            found[key].of(value)
+    return found
+
+
+def filled(core: Any, key: str, given: Iterable[tuple[Sequence[str], float]]) -> Any:
+    """Return a metric of `COMPUTED` with its values, given by the values of its labels."""
+    row = COMPUTED[key]
+    family = getattr(core, f"{row.get('kind', 'Gauge')}MetricFamily")
+    made = family(row["name"], row["says"], labels=row.get("labels", ()))
+    for own, value in given:
+        made.add_metric(list(own), value)
+    return made
+
+
+def complexity(specificity: float, precise: float, exploratory: float) -> str:
+    """Say how much a query leaves open: `simple` = nothing, `complex` = it is vague."""
+    return "simple" if specificity >= precise else "complex" if specificity < exploratory else "moderate"
+
+
+def overlap(named: Sequence[Collection[str]], held: Collection[str]) -> str:
+    """Say how many of the entities that a query names a memory has, as one of `OVERLAPS`."""
+    shared = sum(any(name in held for name in names) for names in named)
+    if not shared:
+        return OVERLAPS[0]
+    return OVERLAPS[3] if shared == len(named) else OVERLAPS[2] if 2 * shared >= len(named) else OVERLAPS[1]
+
+
+class ByPlan:
+    """Mean nDCG by plan, from judgements in many scopes: each is weighted by its judged recalls. Threads share it."""
+
+    def __init__(self, most: int = SCOPES_MAX) -> None:
+        self._known: FIFOCache[object, Mapping[str, tuple[float, int]]] = FIFOCache(most)
+        self._lock = threading.Lock()
+
+    def put(self, scope: object, figures: Mapping[str, tuple[float, int]]) -> None:
+        """Set the figures of a scope."""
+        with self._lock:
+            self._known.pop(scope, None)
+            self._known[scope] = dict(figures)
+
+    def means(self) -> dict[str, float]:
+        """Return the mean of each plan."""
+        with self._lock:
+            found = [item for figures in self._known.values() for item in figures.items()]
+        judged = {plan: sum(count for name, (_, count) in found if name == plan) for plan in PLANS}
+        gained = {plan: sum(value * count for name, (value, count) in found if name == plan) for plan in PLANS}
+        return {plan: gained[plan] / count for plan, count in judged.items() if count}
+
+
+class Means:
+    """Mean values by a label. Threads share it."""
+
+    def __init__(self, values: Sequence[str]) -> None:
+        self._sums = {value: [0.0, 0] for value in values}
+        self._lock = threading.Lock()
+
+    def add(self, value: str, number: float) -> None:
+        """Add a number to a value of the label."""
+        with self._lock:
+            own = self._sums[value]
+            own[0] += number
+            own[1] += 1
+
+    def means(self) -> list[tuple[str, float]]:
+        """Return the means of the values with numbers."""
+        with self._lock:
+            return [(value, total / count) for value, (total, count) in self._sums.items() if count]
 
 
 class Window:
@@ -107,15 +222,15 @@ class Metrics(RecallObserver):
         self._names = frozenset(names)
         self._recent = Window(1, RATE_SECONDS, clock=clock)
         self._lookups = Window(2, CACHE_SECONDS, clock=clock)
-        self._overlap, self._coverage = families.Means(families.OVERLAPS), families.Means(families.OVERLAPS[-1:])
-        self._by_plan = families.ByPlan()
-        self._components = families.COMPONENTS | {f"{kind}.{name}" for name in self._names for kind in ("arm", "stage")}
+        self._overlap, self._coverage = Means(OVERLAPS), Means(OVERLAPS[-1:])
+        self._by_plan = ByPlan()
+        self._components = COMPONENTS | {f"{kind}.{name}" for name in self._names for kind in ("arm", "stage")}
         self._stores: dict[str, weakref.ref[Any]] = {}  # which may go away, as optimizers
         self._optimizers: weakref.WeakSet[Any] = weakref.WeakSet()
         self._lock = threading.Lock()
         try:
             self.registry.register(self)  # the first collector of its registry that is asked: see `collect`
-            self._of = families.counted(library, self.registry, self._names)
+            self._of = counted(library, self.registry, self._names)
         except ValueError as e:
             raise InvalidArgument(
                 f"The registry has metrics of these names already ({e}). Give every Metrics one of its own, or none."
@@ -190,19 +305,17 @@ class Metrics(RecallObserver):
     def _answer(self, event: RecallEvent, result: RecallResult) -> None:
         """Count the recall as a whole."""
         of, thresholds = self._of, event.thresholds
-        trouble = [d for d in result.degraded if d.reason not in families.WANTED]
+        trouble = [d for d in result.degraded if d.reason not in WANTED]
         answered = "degraded" if trouble else "ok" if result.hits else "empty"
         of["recalls"].of(answered if event.error is None else "error").inc()
         of["served"].of("rules" if result.version == "rules" else "own").inc()
         of["latency_ms"].of(result.plan.name).observe(event.took_ms)
-        kind = families.complexity(
-            result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4)
-        )
+        kind = complexity(result.query.specificity, thresholds.get("precise", 0.8), thresholds.get("exploratory", 0.4))
         of["latency_s"].of(kind, event.privacy, "true" if trouble else "false").observe(event.took_ms / 1e3)
         for problem in result.degraded:
             stage = problem.stage.partition(".")[0]
             of["degraded"].of(stage, problem.reason).inc()
-            if problem.reason not in families.WANTED:
+            if problem.reason not in WANTED:
                 of["degradations"].of(problem.reason).inc()
 
     def _part(self, part: RecallResult) -> None:
@@ -236,9 +349,9 @@ class Metrics(RecallObserver):
             if named:
                 held = {name.casefold() for name in hit.memory.entities}
                 found |= held
-                self._overlap.add(families.overlap(named, held), hit.score)
+                self._overlap.add(overlap(named, held), hit.score)
         if named and privacy == "allow":
-            self._coverage.add(families.OVERLAPS[-1], sum(not names.isdisjoint(found) for names in named) / len(named))
+            self._coverage.add(OVERLAPS[-1], sum(not names.isdisjoint(found) for names in named) / len(named))
         if privacy != "allow":
             for hit in result.hits:
                 self._of["private"].of(privacy, _shown(hit, privacy)).inc()
@@ -258,18 +371,18 @@ class Metrics(RecallObserver):
         core = self._core
         (recalls,), seconds = self._recent.sums()
         (hits, lookups), _ = self._lookups.sums()
-        yield families.filled(core, "throughput", [((self.instance,), recalls / seconds)])
+        yield filled(core, "throughput", [((self.instance,), recalls / seconds)])
         if lookups:
-            yield families.filled(core, "cache_rate", [((), hits / lookups)])
-        yield families.filled(core, "overlap", [((r,), mean) for r, mean in self._overlap.means()])
-        yield families.filled(core, "coverage", [((), mean) for _, mean in self._coverage.means()])
-        yield families.filled(core, "ndcg", [((plan,), mean) for plan, mean in self._by_plan.means().items()])
+            yield filled(core, "cache_rate", [((), hits / lookups)])
+        yield filled(core, "overlap", [((r,), mean) for r, mean in self._overlap.means()])
+        yield filled(core, "coverage", [((), mean) for _, mean in self._coverage.means()])
+        yield filled(core, "ndcg", [((plan,), mean) for plan, mean in self._by_plan.means().items()])
         for what, values in self._sizes(optimizers).items():
-            yield families.filled(core, what, values)
+            yield filled(core, what, values)
 
     def _sizes(self, optimizers: Iterable[Any]) -> dict[str, Values]:
         """Return the values of all stores and optimizers."""
-        of_stores = {what: row["figure"] for what, row in families.COMPUTED.items() if "figure" in row}
+        of_stores = {what: row["figure"] for what, row in COMPUTED.items() if "figure" in row}
         sizes: dict[str, Values] = {what: [] for what in ("up", *of_stores, "breaker", "active", "hanging")}
         for name, figures in self._figures():
             sizes["up"].append(((name,), float(figures is not None)))
@@ -280,8 +393,7 @@ class Metrics(RecallObserver):
                 if not isinstance(figure, Mapping):
                     figure = {"": figure}
                 sizes[what] += [
-                    ((name, _OUTCOMES.get(of, of))[: len(families.COMPUTED[what]["labels"])], n)
-                    for of, n in figure.items()
+                    ((name, _OUTCOMES.get(of, of))[: len(COMPUTED[what]["labels"])], n) for of, n in figure.items()
                 ]
         parts: dict[str, list[Any]] = {}
         for optimizer in optimizers:

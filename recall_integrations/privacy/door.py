@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import copy
 import re
 import threading
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import cached_property
+from dataclasses import replace
+from functools import cached_property, lru_cache
 from itertools import pairwise
 from operator import itemgetter
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from recall_integrations.errors import InvalidArgument, RecallError
+from recall_integrations.errors import InvalidArgument, InvalidFilter, RecallError
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 from recall_integrations.text import stem
 from recall_integrations.types import Degradation, Memory
+from recall_integrations.types.filters import Condition, Every, Filters, Opposite, Some, Test, keys_of
 
 if TYPE_CHECKING:
     from recall_integrations.privacy.redactor import Redactor
@@ -263,3 +266,93 @@ def _again(kind: type[RecallError], message: str) -> RecallError:
     except TypeError:
         return RecallError(f"{kind.__name__}: {message}")
     return made
+
+
+def told(error: object) -> str:
+    """Return the text of an error, or a sentence about one, redacted; for a long one, a note that it was withheld.
+
+    For logs and the notices of a store, where no privacy mode applies: they go further than answers, and an embedding
+    or a database may quote what it was given.
+    """
+    return Door("redact").detail(str(error))
+
+
+# -- filters: conditions act on what the caller may see, so that none reads out the rest -----------------------------
+# {"pin": {"$gte": 5000}}      refused under both: the key says that its value is a secret
+# {"note": {"$contains": "…"}} under `redact` asked of the redacted note; refused under `block`, which shows none
+# actors=["+49 170 1234567"]   refused under `redact`: it names what is hidden there; under `block`, as all actors
+
+NAMES = ("entities", "actors", "channels", "threads")
+UNSEEN = ("entities", "actors", "roles", "channels", "metadata")  # under `block`
+VALUES_KEPT = 65_536  # values of which it is known how they are shown
+
+
+@record(frozen=True, slots=True)
+class ShownValue:
+    """Show the value of a metadata key as `redact` does."""
+
+    key: str
+    own: Own  # patterns of the user
+
+    def __call__(self, value: Any) -> Any:
+        try:
+            return _shown(self.key, value, tuple(self.own))
+        except TypeError:  # a list
+            return _shown.__wrapped__(self.key, value, tuple(self.own))
+
+
+@lru_cache(maxsize=VALUES_KEPT, typed=True)
+def _shown(key: str, value: Any, own: Own) -> Any:
+    from recall_integrations.privacy.redactor import Redactor
+
+    return Redactor(own).value_of(key, value)
+
+
+def screened(filters: Filters, door: Door) -> Filters:
+    """Return filters that act on what may be seen.
+
+    Raises:
+        InvalidFilter: they ask for what the caller may not see; the message names the field.
+    """
+    if door.open or not filters:
+        return filters
+    for name in UNSEEN if door.blocked else ():
+        if getattr(filters, name):
+            raise _refused(f"Filters.{name}", door, "withholds it")
+    for name in NAMES:
+        if any(map(door.hides, getattr(filters, name))):
+            raise _refused(f"Filters.{name}", door, "hides such a name")
+    if filters.condition is None:
+        return filters
+    from recall_integrations.privacy.redactor import hides_values
+
+    for key in keys_of(filters.condition):
+        if hides_values(key) or door.hides(key):
+            raise _refused(f"Filters.metadata[{key!r}]", door, "hides its values")
+    seen = copy.copy(filters)
+    object.__setattr__(seen, "condition", _screened(filters.condition, door.own))
+    return seen
+
+
+def screened_name(name: str | None, field: str, door: Door) -> str | None:
+    """Return a name by which is looked up; `field` says in the message where it was given.
+
+    Raises:
+        InvalidFilter: the caller may not see such names.
+    """
+    if name and (door.blocked or door.hides(name)):
+        raise _refused(field, door, "withholds it" if door.blocked else "hides such a name")
+    return name
+
+
+def _refused(field: str, door: Door, why: str) -> InvalidFilter:
+    return InvalidFilter(f"{field} cannot be filtered on under privacy={door.mode!r}, which {why}. Leave it out.")
+
+
+def _screened(condition: Condition, own: Own) -> Condition:
+    if isinstance(condition, Test):
+        return replace(condition, shown=ShownValue(condition.key, own))
+    if isinstance(condition, Opposite):
+        return Opposite(_screened(condition.part, own))
+    parts = tuple(_screened(part, own) for part in condition.parts)
+    return Every(parts) if isinstance(condition, Every) else Some(parts)

@@ -10,11 +10,30 @@ read more than once (`readings`), and a match in any reading counts.
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 import unicodedata
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+
+@functools.cache
+def table(name: str) -> Mapping[Any, str]:
+    """Return a table of words and patterns, parted by spaces."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found: Mapping[Any, str] = yaml.load(Path(__file__).with_name("tables.yaml").read_bytes(), Loader=loader)[name]
+    return found
+
+
+def alternatives(name: str) -> str:
+    """Return the alternatives of a pattern."""
+    return "|".join(table("words")[name].splitlines())
+
 
 _INVISIBLE = "\u00ad\u034f\u061c\u115f\u1160\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\u20e3\ufe00-\ufe0f\ufeff"
 _HYPHENS = "\u2010\u2011\u2012\u2013\u2212\ufe58\ufe63"  # an em dash parts sentences, not digits

@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 from recall_integrations.privacy import national
 from recall_integrations.privacy.national import iban_length, iban_valid, luhn
-from recall_integrations.privacy.normal import Plain
-from recall_integrations.privacy.tables import alternatives
+from recall_integrations.privacy.normal import Plain, alternatives
 
 Spans = Sequence[tuple[int, int]]
 

@@ -4,8 +4,8 @@ In doubt it redacts: a number that only looks like a card is a smaller loss than
 prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
 
 Recognisers read a text in its plain form (`normal.py`), each in time proportional to its length:
-`secrets.py` (keys, passwords, URLs with credentials, e-mail), `addresses.py` (streets), `numbers.py` (cards, IBANs,
-social security numbers, IP addresses, phones, national ids).
+`secrets.py` (keys, passwords, URLs with credentials, e-mail), `national.py` (streets, national ids) and `numbers.py`
+(cards, IBANs, social security numbers, IP addresses, phones).
 """
 
 from __future__ import annotations
@@ -19,9 +19,8 @@ from operator import itemgetter
 from threading import Lock
 from typing import Any
 
-from recall_integrations.privacy import addresses, national, numbers, secrets
-from recall_integrations.privacy.normal import SWITCH, Plain, readings
-from recall_integrations.privacy.tables import table
+from recall_integrations.privacy import national, numbers, secrets
+from recall_integrations.privacy.normal import SWITCH, Plain, readings, table
 from recall_integrations.types import Memory, Relation, unchecked_memory
 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_A-Za-z]+|[0-9]+")
@@ -292,7 +291,7 @@ def _read(
     if _SOME_DIGIT.search(plain.text):
         _take(plain, found, ((start, end, "iban") for start, end in numbers.ibans(plain.text)))
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))
-        _take(plain, found, ((start, end, "address") for start, end in addresses.find(plain)))
+        _take(plain, found, ((start, end, "address") for start, end in national.addresses(plain)))
         _take(plain, found, ((start, end, kind) for kind, start, end in numbers.numbers(plain)))
     return ((*plain.origin(start, end), kind) for start, end, kind in found if not broken or plain.broken(start, end))
 

@@ -12,7 +12,7 @@ from recall_integrations.records import changed, record
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 RESULTS_MAX = 2_000  # recalls of an optimizer that are remembered for feedback
 _PREFIX_BYTES = 6

@@ -14,8 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later
@@ -25,7 +24,7 @@ from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallE
 if TYPE_CHECKING:
     from recall_integrations.arms.base import ArmResult
     from recall_integrations.recall.state import RecallState
-    from recall_integrations.types.request import RecallRequest
+    from recall_integrations.types.observing import RecallRequest
 
 logger = logging.getLogger("recall_integrations")
 ARMS = "arms"

@@ -27,7 +27,6 @@ from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import RECENT_SECONDS
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT, Pace
 from recall_integrations.store.memory_store import MemoryStore

@@ -24,12 +24,11 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import TIMEOUT
+from recall_integrations.resilience.guard import TIMEOUT, Bulkhead, Busy
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope, TemporalWindow
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
 

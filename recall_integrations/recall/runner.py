@@ -23,7 +23,7 @@ from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import NO_TIME, Guard, Pace
 from recall_integrations.types import Degradation
-from recall_integrations.types.request import Step
+from recall_integrations.types.observing import Step
 
 FIRST = 10  # number of candidates whose ids are told
 Told = Mapping[str, Any]

@@ -19,7 +19,7 @@ from recall_integrations.recall.deliver import packed
 from recall_integrations.recall.runner import Watched, degradation
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import CacheOutcome, Degradation, Hit, RecallResult
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 Answer = Callable[[RecallRequest, Deadline], RecallResult]
 

@@ -33,7 +33,7 @@ from recall_integrations.types import (
     RetrievalPlan,
     RewriteOutcome,
 )
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 T = TypeVar("T")
 

@@ -30,9 +30,8 @@ from recall_integrations.reranking.gate import (
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import for_whom
+from recall_integrations.resilience.failures import for_whom, sentences
 from recall_integrations.resilience.guard import BUSY, CANCELLED, EMPTY, LATE, OPEN, SUCCESS, TIMEOUT, Answer, Guard
-from recall_integrations.resilience.retries import sentences
 from recall_integrations.types import Degradation, RerankOutcome
 
 COARSE_FACTOR = 10  # arms are asked for at least this many times k candidates

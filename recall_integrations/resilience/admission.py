@@ -18,13 +18,12 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future
 from contextlib import contextmanager
 
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Window
-
-STEP_SECONDS = 0.02  # seconds until a thread whose recall is cancelled leaves
 
 
 class Places:
@@ -33,7 +32,7 @@ class Places:
     def __init__(self, count: int) -> None:
         self._lock = threading.Lock()
         self._free = count
-        self._waiting: deque[threading.Lock] = deque()  # each is released when its place is given
+        self._waiting: deque[Future[None]] = deque()  # each is done when its place is given
 
     def acquire(self, deadline: Deadline) -> bool:
         """Wait for a place; say whether there was one in time."""
@@ -41,14 +40,11 @@ class Places:
             if self._free:  # then nobody waits
                 self._free -= 1
                 return True
-            mine = threading.Lock()
-            mine.acquire()
+            mine: Future[None] = Future()
             self._waiting.append(mine)
-        while not deadline.over:  # in steps, so that a cancelled recall leaves
-            if mine.acquire(timeout=max(0.0, min(deadline.remaining(), STEP_SECONDS))):
-                return True
+        deadline.wait_for(mine)
         with self._lock:
-            if mine.acquire(blocking=False):  # given in this very moment
+            if mine.done():
                 return True
             self._waiting.remove(mine)
         return False
@@ -57,7 +53,7 @@ class Places:
         """Leave a place: the thread that has waited longest has it now."""
         with self._lock:
             if self._waiting:
-                self._waiting.popleft().release()
+                self._waiting.popleft().set_result(None)
             else:
                 self._free += 1
 

@@ -22,6 +22,7 @@ from recall_integrations.adapters.llm import identity_of
 from recall_integrations.config import RewritingConfig
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
+from recall_integrations.resilience.breaker import SharedFile
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import (
     BUSY,
@@ -36,7 +37,6 @@ from recall_integrations.resilience.guard import (
     Call,
     Guard,
 )
-from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.rewriting.phrasings import PROMPTS, parse_rewrites, prompt_for, skip_reason
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
 

@@ -18,10 +18,9 @@ from cachetools import FIFOCache
 
 from recall_integrations.errors import InvalidArgument, StoreClosed, StoreLocked
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.privacy.door import check_mode
-from recall_integrations.privacy.logs import told
-from recall_integrations.resilience.bulkhead import Bulkhead
+from recall_integrations.privacy.door import check_mode, told
 from recall_integrations.resilience.failures import failures
+from recall_integrations.resilience.guard import Bulkhead
 from recall_integrations.serving.problems import JSON, busy, packed
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.store.memory_store import MemoryStore

@@ -56,7 +56,7 @@ def observers_of(store: MemoryStore) -> tuple[Metrics | None, Tracing | None]:
 
 def check_access(host: str, tokens: Tokens | None) -> None:
     """Check that a server may listen on `host`."""
-    from recall_integrations.config.hosts import is_loopback
+    from recall_integrations.config.checking import is_loopback
 
     known = None if tokens is None else tokens.list()
     if known is None and not is_loopback(host):

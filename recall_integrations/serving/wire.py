@@ -1,6 +1,6 @@
 """Asking a server: connections, retries, the deadline, and failures as errors of our tree.
 
-`Wire.ask` blocks, `Wire.aask` does not; both go by one policy (`resilience/retries.py`).
+`Wire.ask` blocks, `Wire.aask` does not; both go by one policy (`resilience/failures.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any, TypeAlias
 import httpx
 from tenacity import AsyncRetrying, RetryCallState, Retrying
 
-from recall_integrations.config.hosts import checked_server
+from recall_integrations.config.checking import checked_server
 from recall_integrations.errors import (
     InvalidArgument,
     RecallError,
@@ -30,7 +30,7 @@ from recall_integrations.errors import (
     from_code,
 )
 from recall_integrations.patterns import regex
-from recall_integrations.resilience.retries import policy, raised
+from recall_integrations.resilience.failures import policy, raised
 
 CONNECTIONS = httpx.Limits(max_connections=100, max_keepalive_connections=20, keepalive_expiry=30.0)
 RETRIES = 3

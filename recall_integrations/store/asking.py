@@ -33,12 +33,11 @@ from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, Recall
 from recall_integrations.facts.rows import NOTHING, Derived, derived
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.word_rows import Cut, cut_row
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.records import record
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import failures
-from recall_integrations.resilience.retries import AGAIN_S, TRIES, policy
+from recall_integrations.resilience.failures import AGAIN_S, TRIES, failures, policy
+from recall_integrations.resilience.guard import Bulkhead, Busy
 from recall_integrations.store import languages
 from recall_integrations.text import language_of
 from recall_integrations.types import Memory, indexed_text

@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.errors import IndexUnavailable, VectorsAway, installing
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.indexes.vectors import PREFIX, CollectionLost, Seen, torn
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.journal import SEMANTIC, Point

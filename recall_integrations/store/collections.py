@@ -42,10 +42,10 @@ from recall_integrations.indexes.vectors import (
     CollectionStrange,
     VectorsOver,
 )
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.records import record
+from recall_integrations.resilience.failures import pause_s
 from recall_integrations.resilience.guard import Health
-from recall_integrations.resilience.retries import pause_s
 from recall_integrations.store import homes, index_files, journal
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.collection_checks import Checks

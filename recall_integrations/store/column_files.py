@@ -26,7 +26,7 @@ from recall_integrations.indexes.array_file import Arrays, Opened, Unfit
 from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.lexicon import DATE_WORDS
 from recall_integrations.owner_only import make_directory
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.store import journal
 from recall_integrations.store.directory import COLUMNS, Held
 from recall_integrations.store.filling import Filling

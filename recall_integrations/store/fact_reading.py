@@ -39,14 +39,12 @@ from recall_integrations.facts.by_llm import (
 from recall_integrations.facts.rows import BAD_SUBJECT
 from recall_integrations.facts.said import Said, name_key
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, told
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import BREAKERS_FILE, Breaker, Shelf
-from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Guard, Health
-from recall_integrations.resilience.retries import TRIES
+from recall_integrations.resilience.failures import TRIES
+from recall_integrations.resilience.guard import CANCELLED, OPEN, SUCCESS, Answer, Bulkhead, Guard, Health
 from recall_integrations.store.filling import Filling
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.removing import Removing

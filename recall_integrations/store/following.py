@@ -26,7 +26,7 @@ from recall_integrations.database.sending import begun, send
 from recall_integrations.database.turns import Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError
 from recall_integrations.indexes.times import ends
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.records import record
 from recall_integrations.store import journal
 from recall_integrations.store.journal import SEMANTIC, TOUCH, Change, Point

@@ -12,13 +12,13 @@ from sqlalchemy import select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.config.keeping import PGVECTOR
+from recall_integrations.config.sections import PGVECTOR
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.indexes.vector_server import ChromaServer
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.store import entities, following, journal, languages, renewal
 from recall_integrations.store.asking import AskedEmbedding, Vectors, measure_all
 from recall_integrations.store.chroma_files import ChromaFiles

@@ -22,7 +22,7 @@ from recall_integrations.errors import IndexUnavailable, RecallError, StoreClose
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.damage import Damage
 from recall_integrations.indexes.scope_views import ScopeViews
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.resilience import forking
 from recall_integrations.store import journal
 from recall_integrations.store.asking import AskedEmbedding, CosineWorth, Vectors

@@ -18,7 +18,7 @@ from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.observability.progress import counted
 from recall_integrations.records import record
-from recall_integrations.resilience.shared_file import CACHE_FILE
+from recall_integrations.resilience.breaker import CACHE_FILE
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import measure_all
 from recall_integrations.store.collections import Progress

@@ -18,7 +18,7 @@ from recall_integrations.database.sending import FEW, check_texts, in_parts
 from recall_integrations.errors import IndexUnavailable, RecallError
 from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.observability.progress import Told, counted
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.query import warming
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.resilience.failures import time_of

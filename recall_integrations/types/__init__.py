@@ -5,7 +5,6 @@ accepted and frozen. Times are timezone-aware; scores are floats in [0, 1] unles
 """
 
 from recall_integrations.types.filters import Filters
-from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import (
     NAME_CHARS_MAX,
     TEXT_CHARS_MAX,
@@ -40,6 +39,7 @@ from recall_integrations.types.result import (
     CacheOutcome,
     Contribution,
     Degradation,
+    Highlight,
     Hit,
     Note,
     RecallResult,

@@ -12,7 +12,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms import retrievers as semantic
-from recall_integrations.config import RetrievalConfig, VectorsConfig, keeping
+from recall_integrations.config import RetrievalConfig, VectorsConfig, sections
 from recall_integrations.indexes.vector_server import VectorServer
 from recall_integrations.indexes.vectors import home_name
 from recall_integrations.store import collections, filling
@@ -94,7 +94,7 @@ def fill_on(store: MemoryStore) -> None:
 def test_at_chroma_cloud_no_request_is_larger_than_it_takes(
     limited: Limited, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(keeping, "CLOUD", "127.0.0.1")
+    monkeypatch.setattr(sections, "CLOUD", "127.0.0.1")
     with MemoryStore.open(tmp_path / "s", config=config(limited)) as store:
         put(store, COUNT)
         assert store.indexes.settle(WAIT_S), store.stats()["notices"]
@@ -136,7 +136,7 @@ def test_a_write_that_is_too_large_is_said_and_not_tried_again(
         fill_on(store)
         assert limited.refused == before + 2, "after an hour a write has it tried again"
         assert sum("had 500" in one for one in store.stats()["notices"]) == 1
-    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
+    monkeypatch.setattr(sections, "BATCH_MAX", 300)
     with MemoryStore.open(tmp_path / "s", config=config(limited)) as store:
         assert store.indexes.settle(WAIT_S), store.stats()["notices"]
         assert held(limited, store) == stands(store) and len(stands(store)) == COUNT + 2
@@ -144,7 +144,7 @@ def test_a_write_that_is_too_large_is_said_and_not_tried_again(
 
 
 def test_a_scope_that_is_too_large_holds_up_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
+    monkeypatch.setattr(sections, "BATCH_MAX", 300)
     with (
         closing(Limited(collection_most=500)) as limited,
         MemoryStore.open(config=config(limited)) as store,
@@ -161,7 +161,7 @@ def test_a_scope_that_is_too_large_holds_up_no_other(monkeypatch: pytest.MonkeyP
 
 
 def test_a_recall_that_asks_for_too_much_says_so(limited: Limited, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "BATCH_MAX", 300)
+    monkeypatch.setattr(sections, "BATCH_MAX", 300)
     with MemoryStore.open(config=config(limited)) as store:
         put(store, COUNT)
         assert store.indexes.settle(WAIT_S)

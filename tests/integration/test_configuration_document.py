@@ -12,11 +12,9 @@ from click.testing import CliRunner
 from recall_integrations import RecallConfig
 from recall_integrations.cli import main
 from recall_integrations.config.checking import OTHER_NAMES, OTHERS
-from recall_integrations.config.loading import loaded
-from recall_integrations.config.reading import CONSTANT
-from recall_integrations.config.recall_config import FIXED
+from recall_integrations.config.loading import CONSTANT, loaded
+from recall_integrations.config.recall_config import FIXED, NOT_PER_SCOPE
 from recall_integrations.config.schema import table
-from recall_integrations.config.scopes import NOT_PER_SCOPE
 from tests.pages import DOCS, prints_what_it_says
 
 PAGE = (DOCS / "configuration.md").read_text(encoding="utf-8")

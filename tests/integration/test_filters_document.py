@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from recall_integrations.types import Filters
-from recall_integrations.types.conditions import JOINING, OPERATORS
+from recall_integrations.types.filters import JOINING, OPERATORS
 from tests.pages import prints_what_it_says
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "filters.md").read_text(encoding="utf-8")

@@ -19,7 +19,7 @@ import pytest
 from benchmarks.speed.synthetic import END, PLANS, SCOPE, synthetic_memories
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.config import BreakerConfig
-from recall_integrations.resilience.retries import TRIES
+from recall_integrations.resilience.failures import TRIES
 from tests.integration.openai_server import (
     BROKEN,
     CLOSED,

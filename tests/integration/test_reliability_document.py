@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.resilience.bulkhead import LIMIT
+from recall_integrations.resilience.guard import LIMIT
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")

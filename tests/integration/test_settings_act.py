@@ -15,8 +15,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Relation
 from recall_integrations.errors import RecallError
-from recall_integrations.resilience.breaker import BREAKERS_FILE
-from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
+from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.types.numbers import is_number
 
 NOW = datetime(2026, 6, 17, 12, tzinfo=timezone.utc)  # a Wednesday

@@ -17,7 +17,7 @@ from recall_integrations.errors import InvalidMemory, InvalidQuery
 from recall_integrations.text import content, placed, stems
 from recall_integrations.text.by_language import LANGUAGES
 from recall_integrations.types import Highlight
-from recall_integrations.types.highlights import KINDS
+from recall_integrations.types.result import KINDS
 from tests.quick import examples
 
 PIECES = st.sampled_from(

@@ -16,7 +16,8 @@ import pytest
 import recall_integrations
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, errors
 from recall_integrations.config.checking import OTHERS
-from recall_integrations.observability import families, logs
+from recall_integrations.observability import logs
+from recall_integrations.observability.metrics import _TABLE, REASONS
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Served
 from recall_integrations.types import result
@@ -69,13 +70,13 @@ def routes() -> frozenset[str]:
 
 @functools.cache
 def metrics() -> frozenset[str]:
-    return frozenset(row["name"] for part in ("counted", "computed") for row in families._TABLE[part].values())
+    return frozenset(row["name"] for part in ("counted", "computed") for row in _TABLE[part].values())
 
 
 def wrong(span: str) -> str:
     """What is wrong with what the column *here* says; empty = nothing."""
     said, _, given = span.partition(" = ")
-    if span in SAID or span in families.REASONS:
+    if span in SAID or span in REASONS:
         return ""
     if said.startswith(("GET /", "POST /")):
         return "" if said in routes() else "no such route"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -104,8 +105,7 @@ def check(ctx: click.Context, file: Path) -> None:
 
 
 @config.command("schema")
-@click.option("--path", is_flag=True, help="Print where the schema is installed, for `$schema=` in a file.")
-def schema(path: bool) -> None:
+def schema() -> None:
     """Print the JSON schema of a file of settings.
 
     Editors that speak YAML complete and check a file whose first line is
@@ -113,20 +113,21 @@ def schema(path: bool) -> None:
     \b
       # yaml-language-server: $schema=FILE
     """
-    from recall_integrations.config.schema import FILE
+    from recall_integrations.config.schema import schema as made
 
-    click.echo(str(FILE) if path else FILE.read_text(encoding="utf-8"), nl=path)
+    click.echo(json.dumps(made(), indent=1, ensure_ascii=False))
 
 
 @config.command("example")
-@click.option("--schema", is_flag=True, help="Begin with the line that tells editors where the schema is installed.")
-def example(schema: bool) -> None:
+@click.option(
+    "--schema", default="", metavar="FILE", help="Begin with the line that tells editors where the schema is."
+)
+def example(schema: str) -> None:
     """Print a file of all settings, each with its default behind a #.
 
     \b
     recall config example > recall.yaml
     """
-    from recall_integrations.config.schema import FILE
     from recall_integrations.config.schema import example as made
 
-    click.echo(made(str(FILE) if schema else ""), nl=False)
+    click.echo(made(schema), nl=False)

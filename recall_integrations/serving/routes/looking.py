@@ -18,8 +18,7 @@ from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals, counterfactuals_data
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.privacy.door import MODES, Door
-from recall_integrations.privacy.filters import screened
+from recall_integrations.privacy.door import MODES, Door, screened
 from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
 from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
 from recall_integrations.serving.routes.recalls import Run

@@ -17,8 +17,7 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import facts_data
 from recall_integrations.delivery.showing import Showing, Shown, shown_facts
 from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidMemory, NotFound, RecallError
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.filters import screened, screened_name
+from recall_integrations.privacy.door import Door, screened, screened_name
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.serving.models import (
     PRIVACY,

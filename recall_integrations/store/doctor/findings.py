@@ -20,8 +20,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.database.engine import CHECKED, check_header, has_wal, read_only
 from recall_integrations.errors import StoreError
 from recall_integrations.owner_only import OTHERS, others_read
-from recall_integrations.resilience.breaker import BREAKERS_FILE
-from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
+from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.directory import COLUMNS, DATABASE, LEARNS, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import SEMANTIC

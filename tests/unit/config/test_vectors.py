@@ -7,8 +7,8 @@ from dataclasses import fields
 import pytest
 
 from recall_integrations.config import RecallConfig, VectorsConfig
-from recall_integrations.config.keeping import OF_CHROMA
 from recall_integrations.config.recall_config import changed_settings, refuse_fixed
+from recall_integrations.config.sections import OF_CHROMA
 from recall_integrations.errors import ConfigError
 from tests.rows import each_row
 

@@ -73,10 +73,8 @@ def test_check_tells_all_mistakes(file: str, tmp_path: Path) -> None:
 
 
 def test_schema_and_example() -> None:
-    assert "planner" in json.loads(run("config", "schema"))["$defs"]
-    path = Path(run("config", "schema", "--path").strip())
-    assert json.loads(path.read_text(encoding="utf-8")) == json.loads(run("config", "schema"))
-    assert run("config", "example", "--schema").startswith(f"# yaml-language-server: $schema={path}\n")
+    assert "planner" in json.loads(run("config", "schema"))["properties"]["recall"]["properties"]
+    assert run("config", "example", "--schema", "s.json").startswith("# yaml-language-server: $schema=s.json\n")
     assert run("config", "example").startswith("# Settings of")
 
 

@@ -10,7 +10,7 @@ from contextlib import closing
 import numpy as np
 import pytest
 
-from recall_integrations.config import VectorsConfig, keeping
+from recall_integrations.config import VectorsConfig, sections
 from recall_integrations.errors import ConfigError, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes import vectors
 from recall_integrations.indexes.vector_server import VectorServer
@@ -166,7 +166,7 @@ def test_of_another_major_version(scripted: Scripted) -> None:
 
 
 def test_no_request_is_larger_than_chroma_cloud_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(keeping, "CLOUD", "127.0.0.1")
+    monkeypatch.setattr(sections, "CLOUD", "127.0.0.1")
     with closing(Limited()) as limited, closing(asks(limited)) as server:
         assert server.at_once == 300
         server.make(HOME, "a")

@@ -17,8 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope, errors
 from recall_integrations.config import LimitsConfig, RewritingConfig
 from recall_integrations.learning.learner import Step
-from recall_integrations.observability.families import ByPlan
-from recall_integrations.observability.metrics import Metrics
+from recall_integrations.observability.metrics import ByPlan, Metrics
 from recall_integrations.types import CacheOutcome, Degradation, ParsedQuery, RecallResult, RerankOutcome, RetrievalPlan
 from recall_integrations.types.observing import ArmSeen, Feedback, PartSeen, RecallEvent
 from tests.needs import program
@@ -310,7 +309,7 @@ def test_the_exposition_passes_promtool(store: MemoryStore) -> None:
 
 
 def test_every_reason_of_the_documentation_is_known() -> None:
-    from recall_integrations.observability.families import REASONS
+    from recall_integrations.observability.metrics import REASONS
 
     page = (Path(__file__).resolve().parents[3] / "docs" / "reliability.md").read_text(encoding="utf-8")
     tables = page.partition("\n## What `degraded` says\n")[2].partition("\n## ")[0]

@@ -8,8 +8,7 @@ import traceback
 import pytest
 
 from recall_integrations.errors import ConfigError, InvalidArgument, InvalidQuery, NotFound, RecallError
-from recall_integrations.privacy.door import DETAIL_CHARS_MAX, WITHHELD, Door, passing
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import DETAIL_CHARS_MAX, WITHHELD, Door, passing, told
 from recall_integrations.types import Degradation, Memory
 from tests.rows import each_row
 

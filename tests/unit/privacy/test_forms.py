@@ -6,7 +6,7 @@ import base64
 from datetime import date
 from random import Random
 
-from recall_integrations.privacy.tables import table
+from recall_integrations.privacy.normal import table
 from tests.planted.identifiers import ALNUM, HEX, LOWER, UPPER, some
 from tests.redaction import redact
 from tests.rows import each_row

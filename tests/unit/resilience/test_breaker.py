@@ -154,14 +154,14 @@ def test_threads_that_count_at_once_lose_nothing(tmp_path: Path, name: str | Non
 
     def count() -> None:
         for _ in range(10):
-            shelf.update("x", lambda known: BreakerState(failures=known.failures + 1))
+            shelf.change("x", lambda known: BreakerState(failures=known.failures + 1))
 
     threads = [threading.Thread(target=count) for _ in range(4)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    assert shelf.read("x").failures == 40
+    assert shelf.of("x").failures == 40
     assert {path.name for path in tmp_path.iterdir()} <= {"b.json", "b.json.lock"}
 
 

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
+from recall_integrations.resilience.guard import Bulkhead, Busy
 from tests.rows import each_row
 
 
@@ -100,7 +100,6 @@ def test_many_callers_never_lose_a_place() -> None:
 
 def test_a_hung_call_does_not_hold_the_process() -> None:
     code = (
-        "import time; from recall_integrations.resilience.bulkhead import Bulkhead; "
-        "Bulkhead('t').submit(time.sleep, 600)"
+        "import time; from recall_integrations.resilience.guard import Bulkhead; Bulkhead('t').submit(time.sleep, 600)"
     )
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0

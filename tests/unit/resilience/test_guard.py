@@ -11,9 +11,8 @@ import pytest
 
 from recall_integrations.errors import EmbeddingError, RecallTimeout
 from recall_integrations.resilience.breaker import Breaker, Shelf
-from recall_integrations.resilience.bulkhead import Bulkhead
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import RUNS_MIN, Guard
+from recall_integrations.resilience.guard import RUNS_MIN, Bulkhead, Guard
 from tests.rows import each_row
 
 LONG = Deadline.after(None)

@@ -14,8 +14,8 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.config import RerankConfig, RewritingConfig
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.failures import may_pass
 from recall_integrations.resilience.guard import Guard
-from recall_integrations.resilience.retries import may_pass
 from tests.rows import each_row
 
 TEXTS = [f"The deploy of week {n} failed because of a certificate" for n in range(30)]

@@ -8,7 +8,7 @@ import pytest
 
 from recall_integrations.errors import InvalidFilter
 from recall_integrations.types import Filters
-from recall_integrations.types.conditions import Instant, conditions_of, instant, keys_of
+from recall_integrations.types.filters import Instant, conditions_of, instant, keys_of
 from tests.meeting import matches
 from tests.rows import each_row
 

@@ -9,7 +9,7 @@ import pytest
 from recall_integrations import Hit, Memory
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import Highlight
-from recall_integrations.types.highlights import pieces
+from recall_integrations.types.result import pieces
 from tests.rows import each_row
 
 TEXT = "Priya said <b>the deploy</b> slipped. Nobody knew why."

@@ -14,9 +14,8 @@ import pytest
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.fallback import STAGE, EntityFallback
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import RUNS_MIN
+from recall_integrations.resilience.guard import RUNS_MIN, Bulkhead, Busy
 from recall_integrations.types import Degradation, EntityRef
 
 Made = Callable[..., EntityFallback]
