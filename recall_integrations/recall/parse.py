@@ -32,7 +32,7 @@ from recall_integrations.resilience.guard import TIMEOUT, Pace
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import READ_CHARS_MAX
 from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope, utc_now
-from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types.observing import RecallRequest, Window
 from recall_integrations.types.roles import Role
 
 SCOPES_AT_ONCE = 4

@@ -27,7 +27,7 @@ from recall_integrations.indexes.windows import window_mask
 from recall_integrations.store.entities import EntityCatalog
 from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.types import Filters
-from recall_integrations.types.conditions import Condition, Every, Opposite, Test, keys_of, tests_of
+from recall_integrations.types.filters import Condition, Every, Opposite, Test, keys_of, tests_of
 from recall_integrations.types.roles import ROLE_CODES
 
 SCOPES_MAX = 4_096  # of which something is kept; those of a handful of memories take next to nothing each

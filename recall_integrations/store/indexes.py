@@ -21,7 +21,7 @@ from recall_integrations.database.meta import get_meta, tenant_of
 from recall_integrations.database.sending import in_parts, insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.resilience.failures import failures
 from recall_integrations.store import index_files, journal
 from recall_integrations.store.asking import NotYet, Vectors

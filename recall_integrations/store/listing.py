@@ -29,8 +29,7 @@ from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.reader import Reader
 from recall_integrations.store.removing import Removing
 from recall_integrations.types import Filters, Scope, checked_id, checked_scope, checked_time
-from recall_integrations.types.conversations import Change, History
-from recall_integrations.types.facts import Fact
+from recall_integrations.types.facts import Change, Fact, History
 
 
 def export(

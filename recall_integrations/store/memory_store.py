@@ -47,8 +47,7 @@ if TYPE_CHECKING:  # what a store is made of is loaded when one is opened
     from recall_integrations.store.parts import StoreParts
     from recall_integrations.store.reader import Listed
     from recall_integrations.store.renewal import Compacted
-    from recall_integrations.types.conversations import History
-    from recall_integrations.types.facts import Fact
+    from recall_integrations.types.facts import Fact, History
 
 FEW_CHANGES = 500  # are brought into memory in milliseconds
 OnDuplicate = Literal["keep", "replace", "skip"]

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import IndexUnavailable, StoreClosed
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.scope_view import ScopeView
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.query.spelling import Speller, Vocabulary, lexicon
 from recall_integrations.records import record
 

@@ -43,7 +43,7 @@ from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Caller
 from recall_integrations.store.given import Chat, checked, in_batches
 from recall_integrations.types import NAME_CHARS_MAX, Filters, Memory, Scope, utc_now
-from recall_integrations.types.conversations import Conversation
+from recall_integrations.types.facts import Conversation
 
 REDACT_MS = 5_000.0  # what is not redacted by then is shown without its text
 SKIP_MAX = 2**31 - 1
