@@ -6,9 +6,8 @@ import numpy as np
 
 from benchmarks.learning.recorded import Asked, Halves
 from benchmarks.learning.using import Numbers, order_by, quality
-from recall_integrations.learning.making import LENGTH_MAX, learnable, plans_for
-from recall_integrations.learning.steps import learned_steps, lists_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.making import LENGTH_MAX, learnable, learned_steps, lists_of, plans_for
+from recall_integrations.learning.versions import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import Gain, Judged
 

@@ -23,7 +23,7 @@ from recall_integrations.arms.registry import BUILT_IN
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.reports import compact_table
-from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.versions import BY_RULES, Served
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.plan import Plan

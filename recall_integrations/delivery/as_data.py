@@ -1,4 +1,6 @@
-"""Results as plain data, for `--json` and HTTP. Keys are only ever added; a changed meaning raises `format`."""
+"""Results and learned versions as plain data, for `--json` and HTTP. Keys are only ever added; a changed meaning raises
+`format`.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -18,6 +20,11 @@ from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.types import Hit, ParsedQuery, RecallResult, RetrievalPlan, Scope
 from recall_integrations.types.facts import Fact
+from recall_integrations.types.observing import Feedback
+
+if TYPE_CHECKING:
+    from recall_integrations.learning.learner import Status, Step
+    from recall_integrations.learning.versions import State
 
 _NAMES: Mapping[str, str] = json.loads(Path(__file__).with_name("sources.json").read_text(encoding="utf-8"))
 
@@ -29,6 +36,7 @@ def name_of(source: str) -> str:
 
 FORMAT = 1
 DECIMALS = 6
+EVENTS_TOLD = 20  # of a scope's steps of learning, the last ones
 
 
 def dumps(payload: object) -> str:
@@ -134,6 +142,55 @@ def facts_data(facts: Iterable[Fact], at: datetime) -> list[dict[str, Any]]:
         }
         for fact in facts
     ]
+
+
+def step_data(step: Step) -> dict[str, Any]:
+    """Return a step of a run of learning as data."""
+    return {
+        "scope": scope_text(step.scope),
+        "step": step.step,
+        "version": step.version or None,
+        **_of(step, "because judged took_ms"),
+    }
+
+
+def state_data(state: State) -> dict[str, Any]:
+    """Return the state of a scope as data: the versions that serve and are tried, and the last steps, oldest first."""
+    return {
+        "serving": state.serving,
+        "tried": state.candidate or None,
+        "since": _instant(state.since),
+        "learned_at": _instant(state.learned_at),
+        "held_back": state.held_back,
+        "steps": [
+            {"at": _instant(e.at), "step": e.step, "version": e.version or None, "because": e.because}
+            for e in state.events[-EVENTS_TOLD:]
+        ],
+    }
+
+
+def status_data(status: Status) -> dict[str, Any]:
+    """Return the status of a scope as data."""
+    return {
+        "scope": scope_text(status.scope),
+        **state_data(status.state),
+        **_of(status, "versions judged helpful replayed"),
+        "ndcg": {label: {"ndcg@5": round(value, 4), "recalls": n} for label, (value, n) in status.ndcg.items()},
+        **_of(status, "ndcg_by_plan signatures"),
+    }
+
+
+def feedback_data(feedback: Feedback) -> dict[str, Any]:
+    """Return feedback that is kept as data."""
+    return {
+        "result_id": feedback.result_id,
+        "kept": {scope_text(scope): dict(of_ids) for scope, of_ids in feedback.gains.items() if of_ids},
+        **_of(feedback, "ignored anew"),
+    }
+
+
+def _instant(micros: int) -> str | None:
+    return from_micros(micros).isoformat() if micros else None
 
 
 def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:

@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
-from typing import Any
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
@@ -27,8 +26,7 @@ from recall_integrations.learning.measuring import (
     mean_ndcg,
     regressed,
 )
-from recall_integrations.learning.shelf import Event, Shelf, State
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Event, Shelf, State, Version
 from recall_integrations.records import record
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
@@ -110,12 +108,9 @@ class Learner:
     ) -> None:
         self.store = store
         self._config = store.config if config is None else config
+        self._settings = self._config.learned
         self._told, self._timer = told, timer
         self.shelf = Shelf(store.learned, store.entity_key) if shelf is None else shelf
-
-    @property
-    def _settings(self) -> Any:
-        return self._config.learned
 
     # -- runs --------------------------------------------------------------------------------------------------------
 

@@ -15,8 +15,7 @@ from recall_integrations.facts.said import ME, USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.version import Version, signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, Version, signature_of
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import Decided as Chosen
 from recall_integrations.planning.planner import asked_for, make_plan, settled
@@ -62,7 +61,7 @@ class Plan(Stage):
     def made(self, parsed: ParsedQuery, served: Served = BY_RULES) -> RetrievalPlan:
         """Return the plan of a parsed query. Pure."""
         version = served.version
-        given = None if version is None or not version.plans else version.plan_for(signature_of(parsed))
+        given = None if version is None or not version.plans else version.plans.get(signature_of(parsed))
         plan = make_plan(parsed, self._config) if given is None else make_plan(parsed, self._config, given=given)
         if version is not None:
             plan = _learned(plan, version, served.label, given)

@@ -25,10 +25,8 @@ from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
 from recall_integrations.delivery.searched import complaint
 from recall_integrations.delivery.showing import Showing, Shown, withheld
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.serving import served as served_by
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, Shelf, signature_of
+from recall_integrations.learning.versions import served as served_by
 from recall_integrations.planning.planner import RARE_ABOVE, settled
 from recall_integrations.privacy.door import Door, passing
 from recall_integrations.privacy.filters import screened

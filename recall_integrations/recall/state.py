@@ -14,7 +14,7 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.facts.deciding import Decided
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.vector_column import Similarities
-from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.versions import BY_RULES, Served
 from recall_integrations.planning.planner import Asked
 from recall_integrations.privacy.door import Door
 from recall_integrations.ranking.arranging.newer import Overtaken

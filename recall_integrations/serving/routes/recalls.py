@@ -7,10 +7,9 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import Field, FiniteFloat
 
-from recall_integrations.delivery.as_data import result_data
+from recall_integrations.delivery.as_data import feedback_data, result_data
 from recall_integrations.delivery.travel import packed_marks, packed_record
 from recall_integrations.errors import NotFound, RecallError
-from recall_integrations.learning.as_data import feedback_data
 from recall_integrations.serving.models import (
     Asked,
     Budget,

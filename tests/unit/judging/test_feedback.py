@@ -12,10 +12,8 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config.scopes import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
-from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
-from recall_integrations.judging.replay import PAIRS_KEPT
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import Version
+from recall_integrations.judging.feedback import AGAIN, CITED, PAIRS_KEPT, RATED, SAID
+from recall_integrations.learning.versions import Shelf, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import lately
 from recall_integrations.types.judged import GAINS_MAX

@@ -11,9 +11,18 @@ import pytest
 from recall_integrations import MemoryStore
 from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.errors import InvalidArgument, StoreLocked
-from recall_integrations.learning.serving import served, share_of, to_replay
-from recall_integrations.learning.shelf import EVENTS_MAX, LOOK_SECONDS, STATE, Event, Shelf
-from recall_integrations.learning.version import Version, from_json
+from recall_integrations.learning.versions import (
+    EVENTS_MAX,
+    LOOK_SECONDS,
+    STATE,
+    Event,
+    Shelf,
+    Version,
+    from_json,
+    served,
+    share_of,
+    to_replay,
+)
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.store.learned_rows import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
@@ -158,7 +167,7 @@ def test_steps_from_other_weights_are_not_taken(shelf) -> None:
 def test_a_plan_with_the_weights_of_a_version() -> None:
     plan = RetrievalPlan(name="balanced", arms=(ArmPlan(name="lexical", weight=2.0), ArmPlan(name="graph", weight=1.0)))
     assert [arm.weight for arm in V1.applied(plan).arms] == [2.2, 1.0]
-    assert V1.plan_for("plain, vague, short") == "precision" and V1.plan_for("time, vague, short") is None
+    assert V1.plans == {"plain, vague, short": "precision"}
 
 
 def test_events_are_bounded_and_forgetting_removes_all(shelf, kept) -> None:
