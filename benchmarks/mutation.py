@@ -99,7 +99,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "recall/deliver.py": ("tests/unit/recall", "tests/unit/delivery", *_RECALL),
     "retriever.py": ("tests/integration/test_frameworks.py", "tests/contract/test_langchain_standard.py"),
-    "reranking/gate.py": ("tests/unit/reranking/test_gate.py", "tests/unit/reranking"),
+    "reranking/reranking.py": ("tests/unit/reranking/test_gate.py", "tests/unit/reranking"),
     "resilience/deadline.py": ("tests/unit/resilience/test_deadline.py", *_RECALL),
     "delivery/packing.py": ("tests/unit/delivery/test_packing.py", "tests/unit/delivery", *_RECALL),
 }

@@ -26,7 +26,7 @@ from recall_integrations.store.memory_store import MemoryStore
 
 if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
-    from recall_integrations.arms.registry import ArmSpec
+    from recall_integrations.arms.retrievers import ArmSpec
     from recall_integrations.config import RecallConfig
     from recall_integrations.conversations.remembering import Conversations
     from recall_integrations.judging.feedback import Judging

@@ -11,14 +11,13 @@ from typing import Any
 
 from recall_integrations.config import ARMS, CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.judging.feedback import FunctionStage
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import FunctionStage, RecallState
 from recall_integrations.records import changed, record
 from recall_integrations.types import RecallResult, ScopeLike
 from recall_integrations.types.numbers import is_number

@@ -11,7 +11,7 @@ import logging
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -27,9 +27,8 @@ from recall_integrations.learning.versions import BY_RULES, Served, Shelf, Versi
 from recall_integrations.privacy.logs import told
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.recall.lately import RESULTS_MAX, Lately, Recalled
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.looking import RESULTS_MAX, Lately, Recalled
+from recall_integrations.recall.runner import FunctionStage, RecallState
 from recall_integrations.records import changed
 from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
@@ -43,23 +42,6 @@ Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
 PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
-
-
-class FunctionStage(Stage):
-    """A stage of one function of the state, which only computes."""
-
-    may_hang = False
-
-    def __init__(
-        self, name: str, after: str, function: Callable[[RecallState], RecallState], *, essential: bool = False
-    ) -> None:
-        self.name, self.after, self.essential, self._function = name, after, essential, function
-
-    def applies(self, state: RecallState) -> bool:
-        return self.essential or super().applies(state)
-
-    def run(self, state: RecallState, _turn: Turn) -> RecallState:
-        return self._function(state)
 
 
 class _Watching(FixedWeights):

@@ -24,8 +24,7 @@ from recall_integrations.query.knowledge import ScopeKnowledge, Settled
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spans import Spans
 from recall_integrations.query.user import implicit_user
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from recall_integrations.arms.registry import ArmSpec, with_own
+from recall_integrations.arms.retrievers import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
 from recall_integrations.facts.deciding import Decided, decide
 from recall_integrations.facts.question import THEN, state_asked
@@ -20,8 +20,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import Decided as Chosen
 from recall_integrations.planning.planner import asked_for, make_plan, settled
 from recall_integrations.privacy.door import Door
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.records import changed
 from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline

@@ -19,7 +19,7 @@ from cachetools import LRUCache
 
 from recall_integrations.adapters.llm import resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
-from recall_integrations.arms.registry import ArmSpec, registered
+from recall_integrations.arms.retrievers import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
 from recall_integrations.delivery.searched import complaint
@@ -36,17 +36,14 @@ from recall_integrations.ranking.feature_sum import Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
-from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.lately import Lately
-from recall_integrations.recall.looking import Looked, Looking
+from recall_integrations.recall.deliver import Deliver, Delivery, of_several
+from recall_integrations.recall.looking import Lately, Looked, Looking
 from recall_integrations.recall.parse import LONG_CHARS, Parse
 from recall_integrations.recall.plan import Facts, Plan, decision
 from recall_integrations.recall.rank import Arrange, Rank, Rerank, Words
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
-from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
+from recall_integrations.recall.runner import Observer, RecallState, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed
-from recall_integrations.recall.several import of_several
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankStage

@@ -16,9 +16,8 @@ from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
 from recall_integrations.recall.parse import Parse
 from recall_integrations.recall.rank import Rank
-from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.recall.search import Arms, Embed
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.deadline import Deadline

@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations import Filters, Memory, QueryOptimizer, RecallConfig, RerankConfig, Scope
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import ARMS
 from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer, demo_texts

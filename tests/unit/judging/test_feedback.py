@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, PAIRS_KEPT, RATED, SAID
 from recall_integrations.learning.versions import Shelf, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.recall import lately
+from recall_integrations.recall import looking
 from recall_integrations.types.judged import GAINS_MAX
 from tests.rows import each_row
 
@@ -168,7 +168,7 @@ def test_a_recall_of_several_scopes(store, optimizer) -> None:
 
 
 def test_only_so_many_are_remembered(store, monkeypatch) -> None:
-    monkeypatch.setattr(lately, "RESULTS_MAX", 2)
+    monkeypatch.setattr(looking, "RESULTS_MAX", 2)
     with closing(QueryOptimizer(store)) as optimizer:
         results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
         with pytest.raises(NotFound):

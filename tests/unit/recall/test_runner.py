@@ -12,8 +12,7 @@ from typing import Any
 import pytest
 
 from recall_integrations.errors import EmbeddingError, InvalidArgument, RecallTimeout
-from recall_integrations.recall.runner import Runner, Stage, StageEvent, Turn, arranged, degradation
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Runner, Stage, StageEvent, Turn, arranged, degradation
 from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import RUNS_MIN, Guard, Pace
