@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
@@ -99,37 +99,6 @@ def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
 def members(name: str, known: FeatureSet) -> tuple[str, ...]:
     """Return the features of a kind of evidence."""
     return known.groups.get(_GROUPS[name][0] if name in _GROUPS else name.replace("_", " "), ())
-
-
-def acting(result: RecallResult, known: FeatureSet, *, filtered: bool, weighed: bool) -> tuple[Part, ...]:
-    """Return the parts with an effect on a recall: arms asked, evidence that counted in a hit, rules that applied."""
-    return tuple(
-        part_of(key, known, [arm.name for arm in result.plan.arms])
-        for key in (
-            *(f"{ARM}:{name}" for name in _asked(result)),
-            *((f"{FEATURE}:{name}" for name in _counting(result, known)) if weighed else ()),
-            *(
-                f"{RULE}:{name}"
-                for name, (_, applied) in RULES.items()
-                if (filtered and name == "filters") or applied(result)
-            ),
-        )
-    )
-
-
-def _asked(result: RecallResult) -> Iterator[str]:
-    failed = {problem.stage for problem in result.degraded}
-    for arm in result.plan.arms:
-        if f"arm.{arm.name}" in result.timings_ms or arm.name in failed:
-            yield arm.name
-
-
-def _counting(result: RecallResult, known: FeatureSet) -> Iterator[str]:
-    """Yield the kinds of evidence that raised or lowered one of the hits."""
-    counted = {c.source for hit in result.hits for c in hit.contributions if abs(c.added) >= LEAST_ADDED}
-    for name in _names_of_groups(known):
-        if counted.intersection(members(name, known)):
-            yield name
 
 
 def _names_of_groups(known: FeatureSet) -> list[str]:
@@ -310,7 +279,16 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied."""
     ranker = optimizer.ranker or resolve_ranker(optimizer.config_of(scope).ranking)
-    return acting(result, known_of(ranker), filtered=filtered, weighed=ranker is not None)
+    known, arms = known_of(ranker), [arm.name for arm in result.plan.arms]
+    failed = {problem.stage for problem in result.degraded}
+    keys = [f"{ARM}:{name}" for name in arms if f"arm.{name}" in result.timings_ms or name in failed]
+    if ranker is not None:
+        counted = {c.source for hit in result.hits for c in hit.contributions if abs(c.added) >= LEAST_ADDED}
+        evidence = (name for name in _names_of_groups(known) if counted.intersection(members(name, known)))
+        keys += [f"{FEATURE}:{name}" for name in evidence]
+    rules = (n for n, (_, applied) in RULES.items() if applied(result) or (filtered and n == "filters"))
+    keys += [f"{RULE}:{name}" for name in rules]
+    return tuple(part_of(key, known, arms) for key in keys)
 
 
 class _Trial:
