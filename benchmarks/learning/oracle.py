@@ -27,7 +27,7 @@ def oracle(halves: Halves) -> Version:
     judged = [labelled(asked, number) for number, asked in enumerate(halves.learning)]
     lists = lists_of(judged, learnable())
     steps = learned_steps(lists, length_max=LENGTH_MAX).steps if lists is not None else {}
-    plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST).items()}
+    plans = plans_for(judged, least=LEAST)
     return Version(id="v1", judged=len(judged), steps=steps, plans=plans, ranker=FixedWeights.version)
 
 

@@ -23,7 +23,6 @@ from datetime import timedelta
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations import __version__
 from recall_integrations.learning.measuring import (
     DEPTH,
     PLAN,
@@ -34,7 +33,6 @@ from recall_integrations.learning.measuring import (
     compared,
     gains_by_num,
     ideal_of,
-    mean_ndcg,
     net_gains,
     noise_of,
     query_of,
@@ -200,7 +198,6 @@ class Learned:
     """Steps with their gain."""
 
     steps: Mapping[str, float]  # feature → step; empty where none are better than none
-    penalty: float | None = None  # the penalty that was chosen; `None` = there are no steps
     gap: Gap | None = None  # gap of steps of that penalty to none, on recalls that they were not made from
 
 
@@ -230,7 +227,6 @@ def learned_steps(lists: Lists, *, level: float = 0.90, length_max: float = np.i
     steps = zip(lists.names, _clipped(fitted(lists, chosen), length_max).tolist(), strict=True)
     return Learned(
         steps={name: round(step, 4) for name, step in steps if abs(step) >= 5e-5},
-        penalty=chosen,
         gap=replace(gap, n=lists.recalls),
     )
 
@@ -261,15 +257,7 @@ PLANS_LEVEL = 0.95  # probability of the interval of a plan, widened by the numb
 RATE = 0.1  # of an arm's weight by its utility, in one round
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Choice:
-    """A plan for a signature."""
-
-    plan: str  # the plan's name
-    gap: Gap  # nDCG by which it is better than the rules' choice
-
-
-def plans_for(judged: Sequence[Judged], *, least: int, seed: int = 0) -> dict[str, Choice]:
+def plans_for(judged: Sequence[Judged], *, least: int) -> dict[str, str]:
     """Return signature → plan, where another plan than the rules' is better."""
     groups: dict[str, list[Judged]] = {}
     for one in judged:
@@ -283,16 +271,15 @@ def plans_for(judged: Sequence[Judged], *, least: int, seed: int = 0) -> dict[st
             {name for one in own if one.replay is not None for name in one.replay.orders if name.startswith(PLAN)}
         )
         level = 1 - (1 - PLANS_LEVEL) / max(1, len(names))
-        gaps = {name: compared(own, name, RULES, level=level, seed=seed) for name in names}
+        gaps = {name: compared(own, name, RULES, level=level) for name in names}
         better = [name for name, gap in gaps.items() if gap.low > 0 and gap.n >= least]
         if better:
-            best = max(better, key=lambda name: (gaps[name].mean, name))
-            found[signature] = Choice(plan=best.removeprefix(PLAN), gap=gaps[best])
+            found[signature] = max(better, key=lambda name: (gaps[name].mean, name)).removeprefix(PLAN)
     return found
 
 
-def utilities(judged: Sequence[Judged], *, seed: int = 0) -> dict[str, Gap]:
-    """Return arm → nDCG@5 that it adds."""
+def utilities(judged: Sequence[Judged]) -> dict[str, float]:
+    """Return arm → nDCG@5 that it adds, where a bootstrap tells that from 0."""
     arms = sorted(
         {
             name.removeprefix(WITHOUT)
@@ -302,7 +289,8 @@ def utilities(judged: Sequence[Judged], *, seed: int = 0) -> dict[str, Gap]:
             if name.startswith(WITHOUT)
         }
     )
-    return {arm: compared(judged, RULES, f"{WITHOUT}{arm}", seed=seed) for arm in arms}
+    gaps = {arm: compared(judged, RULES, f"{WITHOUT}{arm}") for arm in arms}
+    return {arm: gap.mean for arm, gap in gaps.items() if gap.low > 0 or gap.high < 0}
 
 
 def new_weights(old: Mapping[str, float], utility: Mapping[str, float]) -> dict[str, float]:
@@ -351,35 +339,22 @@ def made(
     if len(usable) < least:
         because = f"judged helpful and replayed: {number_of(len(usable), 'recall')}, {least} are needed"
         return Made(version=None, because=because, too_few=True)
-    found, gap, why = _steps(usable) if steps else ({}, None, "another ranker orders")
+    found, why = _steps(usable) if steps else ({}, "another ranker orders")
     plans = plans_for(usable, least=least)
-    worth = utilities(usable)
-    told_apart = {arm: g.mean for arm, g in worth.items() if g.low > 0 or g.high < 0}
+    told_apart = utilities(usable)
     arms = {} if parent is None else dict(parent.arms)
     moved = new_weights(arms, told_apart)
     if not found and not plans and moved == arms:
         because = f"no steps ({why}), no signature whose plan should be another, no arm whose weight should move"
         return Made(version=None, because=because)
-    arms = moved
     version = Version(
         id=version_id,
         parent=RULES if parent is None else parent.id,
-        made_at=now,
-        data_from=min(one.at for one in usable),
-        data_to=max(one.at for one in usable),
         judged=len(usable),
-        held_out=0 if gap is None else gap.n,
         steps=found,
-        arms={arm: weight for arm, weight in arms.items() if weight != 1.0},
-        plans={signature: choice.plan for signature, choice in plans.items()},
-        figures={
-            "rules_ndcg@5": round(mean_ndcg(usable, RULES)[0], 4),
-            "steps_on_held_out": None if gap is None else _figures(gap),
-            "plans": {signature: _figures(choice.gap) for signature, choice in plans.items()},
-            "arms": {arm: _figures(g) for arm, g in worth.items()},
-        },
+        arms={arm: weight for arm, weight in moved.items() if weight != 1.0},
+        plans=plans,
         ranker=FixedWeights.version,
-        package=__version__,
     )
     parts = [f"{len(found)} steps ({why})"] if found else []
     parts += [f"{len(plans)} signatures with a plan of their own"] if plans else []
@@ -387,23 +362,19 @@ def made(
     return Made(version=version, because=", ".join(parts))
 
 
-def _steps(usable: Sequence[Judged]) -> tuple[Mapping[str, float], Gap | None, str]:
+def _steps(usable: Sequence[Judged]) -> tuple[Mapping[str, float], str]:
     """Return steps that are better on recalls that they were not made from; else none, and why."""
     lists = lists_of(usable, learnable())
     if lists is None:
-        return {}, None, "no judged memory is among the candidates"
+        return {}, "no judged memory is among the candidates"
     found = learned_steps(lists, level=LEVEL, length_max=LENGTH_MAX)
     if found.gap is None:
-        return {}, None, "the shipped weights are as good"
+        return {}, "the shipped weights are as good"
     if found.gap.low <= 0:
-        return {}, found.gap, f"not better on held-out recalls: {told(found.gap)}"
-    return found.steps, found.gap, f"on held-out recalls {told(found.gap)}"
+        return {}, f"not better on held-out recalls: {told(found.gap)}"
+    return found.steps, f"on held-out recalls {told(found.gap)}"
 
 
 def learnable() -> tuple[str, ...]:
     """Return the features that may get a step: those of the fixed sum."""
     return tuple(FEATURES.weights)
-
-
-def _figures(gap: Gap) -> dict[str, float]:
-    return {"mean": round(gap.mean, 4), "low": round(gap.low, 4), "high": round(gap.high, 4), "n": gap.n}

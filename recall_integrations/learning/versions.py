@@ -69,31 +69,20 @@ class Version:
     Args:
         id: `v1`, `v2`, … within its scope.
         parent: the version that served when it was made; `rules` = none.
-        made_at: when it was made, microseconds.
-        data_from, data_to: times of the first and the last judged recall that it is made from, microseconds.
         judged: number of recalls that it was made from.
-        held_out: number of recalls that were kept apart to check it.
         steps: feature → step from the shipped weight.
         arms: arm → factor of its weight in every plan, in [0.1, 3.0].
         plans: signature → name of the plan that replaces the rules'.
-        figures: figures that were measured when it was made.
         ranker: version of the shipped weights that the steps are from.
-        package: version of the package.
     """
 
     id: VersionId
     parent: str = RULES
-    made_at: Count = 0
-    data_from: Count = 0
-    data_to: Count = 0
     judged: Count = 0
-    held_out: Count = 0
     steps: Mapping[str, Step] = field(default_factory=dict)
     arms: Mapping[str, Weight] = field(default_factory=dict)
     plans: Mapping[str, Plan] = field(default_factory=dict)
-    figures: Mapping[str, Any] = field(default_factory=dict)
     ranker: str = ""
-    package: str = ""
 
     def to_json(self) -> str:
         """Write the version as `from_json` reads it."""
@@ -297,7 +286,6 @@ class Served:
     """The version that answers a recall."""
 
     version: Version | None = None  # the version; `None` = the rules answer
-    tried: bool = False  # whether only a share of the recalls gets it
     ranker: SteppedWeights | None = None  # the fixed sum with its steps; `None` = it has none
 
     @property
@@ -324,7 +312,7 @@ def served(shelf: Shelf, scope: Scope, text: str, share: float) -> Served:
     if state.candidate and share_of(name, state.candidate, text) < share:
         version = shelf.version(name, state.candidate)
         if version is not None:
-            return Served(version=version, tried=True, ranker=shelf.ranker(name, version))
+            return Served(version=version, ranker=shelf.ranker(name, version))
     version = shelf.version(name, state.serving)
     return BY_RULES if version is None else Served(version=version, ranker=shelf.ranker(name, version))
 
