@@ -324,7 +324,7 @@ class QueryOptimizer:
             result, helpful=helpful, wrong=wrong, cited=cited, rating=rating, asked_again=asked_again, scope=scope,
             query=query, now=now, privacy=privacy,
         )  # fmt: skip
-        self._paths.sources.judged(found)
+        self._paths.sources.tell("judged", found)
         return found
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
@@ -432,7 +432,9 @@ class QueryOptimizer:
         """Return the learner, for what it has learned: `status`, `version`, `promote`, `rollback`."""
         from recall_integrations.learning.learner import Learner
 
-        return Learner(self.store, self.config, told=self._paths.sources.learned, shelf=self._paths.sources.shelf)
+        sources = self._paths.sources
+        told = functools.partial(sources.tell, "learned")
+        return Learner(self.store, self.config, told=told, shelf=sources.shelf)
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""

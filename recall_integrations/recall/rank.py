@@ -65,11 +65,6 @@ class Rank(Stage):
         self._graph = graph if isinstance(graph, GraphRetriever) else None
         self._evidence, self._lifts = evidence_of(arms, known_of(ranker)), own_lifts(arms)
 
-    @property
-    def graph(self) -> GraphRetriever | None:
-        """The graph arm, where it may be asked."""
-        return self._graph
-
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused` and `confidence`."""
         view = state.scope

@@ -69,7 +69,7 @@ from recall_integrations.types import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.observing import Feedback, RecallObserver
+from recall_integrations.types.observing import RecallObserver
 from recall_integrations.types.request import RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 
@@ -150,15 +150,10 @@ class Sources:
         """Return the health of each component; see `QueryOptimizer.health`."""
         return (*self.guards.health(), *self.store.health())
 
-    def learned(self, step: object) -> None:
-        """Tell observers of whole recalls of a step of learning."""
+    def tell(self, what: str, value: object) -> None:
+        """Tell observers of whole recalls, if there are any, of something besides recalls (`Looking.tell_later`)."""
         if self.looking is not None:
-            self.looking.tell_later("learned", step)
-
-    def judged(self, feedback: Feedback) -> None:
-        """Tell observers of whole recalls of feedback."""
-        if self.looking is not None:
-            self.looking.tell_later("judged", feedback)
+            self.looking.tell_later(what, value)
 
     def flush(self) -> None:
         """Wait for observers; see `QueryOptimizer.flush`."""
@@ -454,8 +449,7 @@ class ReadPaths:
             hidden = arguments.get("mode") in ("redact", "block")
             request = passing(Door("redact" if hidden else "allow", config.privacy.compiled), check)
         except RecallError as e:
-            if self.sources.looking is not None:
-                self.sources.looking.tell_later("refused", e)
+            self.sources.tell("refused", e)
             raise
         if arguments.get("time_budget_ms") is not None or request.scopes:
             return request
