@@ -438,7 +438,10 @@ class QueryOptimizer:
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""
-        return self._checked(query=query, **arguments)
+        request = self._paths.checked(query=query, **arguments)
+        self._living()
+        self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
+        return request
 
     def _judging(self) -> Judging:
         with self._changing:
@@ -531,8 +534,8 @@ class QueryOptimizer:
                 error's `result`.
         """
         began = time.monotonic()
-        request = self._checked(
-            query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
+        request = self.checked_request(
+            query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
             vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
@@ -568,8 +571,8 @@ class QueryOptimizer:
         from recall_integrations.resilience.bulkhead import Busy
 
         began = time.monotonic()
-        request = self._checked(
-            query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
+        request = self.checked_request(
+            query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
             vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
@@ -588,12 +591,6 @@ class QueryOptimizer:
         except asyncio.CancelledError:
             deadline.cancel()
             raise
-
-    def _checked(self, **arguments: Any) -> RecallRequest:
-        request = self._paths.checked(**arguments)
-        self._living()
-        self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
-        return request
 
 
 def _reopen(path: str, opening: dict[str, Any], config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:

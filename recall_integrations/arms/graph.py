@@ -204,7 +204,6 @@ class GraphRetriever:
         self,
         view: ScopeView,
         texts: Callable[[Rows], list[str]],
-        *,
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:

@@ -277,8 +277,7 @@ class Via:
     about: bool  # whether the document begins with the name
 
 
-@record(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(NamedTuple):
     """Links from documents to others, each pair once."""
 
     starts: Rows  # the document that leads
@@ -289,13 +288,7 @@ class Links:
 
     def and_those(self, other: Links) -> Links:
         """Return the links with other entries after these."""
-        return Links(
-            starts=np.concatenate([self.starts, other.starts]),
-            rows=np.concatenate([self.rows, other.rows]),
-            values=np.concatenate([self.values, other.values]),
-            names=np.concatenate([self.names, other.names]),
-            about=np.concatenate([self.about, other.about]),
-        )
+        return Links(*map(np.concatenate, zip(self, other, strict=True)))
 
 
 _NOTHING = np.empty(0, dtype=np.int64)

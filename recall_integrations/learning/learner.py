@@ -93,7 +93,6 @@ class Learner:
         store: the store whose recalls were judged.
         config: all settings; default the store's.
         told: called after each step, such as for metrics. An error of it ends the run.
-        timer: monotonic seconds.
         shelf: the shelf of versions; default the store's.
     """
 
@@ -103,13 +102,12 @@ class Learner:
         config: RecallConfig | None = None,
         *,
         told: Callable[[Step], None] | None = None,
-        timer: Callable[[], float] = time.monotonic,
         shelf: Shelf | None = None,
     ) -> None:
         self.store = store
         self._config = store.config if config is None else config
         self._settings = self._config.learned
-        self._told, self._timer = told, timer
+        self._told = told
         self.shelf = Shelf(store.learned, store.entity_key) if shelf is None else shelf
 
     # -- runs --------------------------------------------------------------------------------------------------------
@@ -155,7 +153,7 @@ class Learner:
         return step
 
     def _scope(self, scope: Scope, count: int, *, force: bool) -> Step:
-        began, now = self._timer(), self._now()
+        began, now = time.monotonic(), self._now()
         state = self.shelf.state(self.shelf.name_of(scope), fresh=True)
         if not force and not self._due(state, now, count):
             return Step(scope=scope, step=SKIPPED, because="its time has not come")
@@ -167,7 +165,7 @@ class Learner:
             version=version,
             because=because,
             judged=len(judged),
-            took_ms=round((self._timer() - began) * 1e3, 1),
+            took_ms=round((time.monotonic() - began) * 1e3, 1),
             ndcg_by_plan=counted_by_plan(judged),
         )
 

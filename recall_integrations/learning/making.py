@@ -235,8 +235,8 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
     sizes = np.diff(np.append(lists.starts, len(lists.offset)))
     rows = np.repeat(keep, sizes)
     starts = np.concatenate([[0], np.cumsum(sizes[keep])[:-1]]).astype(np.int64)
-    return Lists(
-        names=lists.names,
+    return replace(
+        lists,
         x=lists.x[rows],
         offset=lists.offset[rows],
         nums=lists.nums[rows],
@@ -245,7 +245,6 @@ def _part(lists: Lists, keep: NDArray[np.bool_]) -> Lists:
         starts=starts,
         weight=lists.weight[keep],
         queries=lists.queries[keep],
-        recalls=lists.recalls,
     )
 
 

@@ -15,7 +15,7 @@ from recall_integrations.facts.said import ME, USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.learning.versions import BY_RULES, Served, Version, signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, signature_of
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import Decided as Chosen
 from recall_integrations.planning.planner import asked_for, make_plan, settled
@@ -26,7 +26,7 @@ from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope, TemporalWindow
+from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, TemporalWindow
 from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
@@ -63,7 +63,9 @@ class Plan(Stage):
         given = None if version is None or not version.plans else version.plans.get(signature_of(parsed))
         plan = make_plan(parsed, self._config) if given is None else make_plan(parsed, self._config, given=given)
         if version is not None:
-            plan = _learned(plan, version, served.label, given)
+            plan = version.applied(plan)
+            reason = plan.reason.replace(f"{given}: given", f"{given}: learned from use ({served.label})", 1)
+            plan = plan if given is None else replace(plan, reason=reason)
         return with_own(plan, parsed, self._arms, self._config.planner.arm_limit)
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
@@ -76,7 +78,8 @@ class Plan(Stage):
         if parsed.type_hints != plan.type_hints:
             parsed = changed(parsed, type_hints=plan.type_hints)
         if view is None:
-            unknown = (_unknown(request.scope),) if scope_id is None else ()
+            detail = f"Nothing was ever remembered in the scope {request.scope}."
+            unknown = (Note(reason="scope.unknown", detail=detail),) if scope_id is None else ()
             return changed(state, parsed=parsed, planned=plan, notes=unknown)
         allowed: Mask | None = None
         notes: tuple[Note, ...] = ()
@@ -143,18 +146,6 @@ class Plan(Stage):
             Degradation(stage=name, reason="index.behind", detail=f"{lag} changes not applied yet.")
             for name, lag in self._store.behind(scope_id).items()
         ]
-
-
-def _learned(plan: RetrievalPlan, version: Version, label: str, given: str | None) -> RetrievalPlan:
-    """Return a plan as a version changes it, named in its reason."""
-    plan = version.applied(plan)
-    if given is None:
-        return plan
-    return replace(plan, reason=plan.reason.replace(f"{given}: given", f"{given}: learned from use ({label})", 1))
-
-
-def _unknown(scope: Scope) -> Note:
-    return Note(reason="scope.unknown", detail=f"Nothing was ever remembered in the scope {scope}.")
 
 
 def _typed(state: RecallState) -> RecallState:

@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recall_integrations.arms.base import whole
 from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.arms.retrievers import ArmSpec, MakeArm, own_lifts
-from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.config import RankingConfig, RecallConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
@@ -79,7 +77,7 @@ class Rank(Stage):
             allowed=state.searched,
             texts=texts,
             k=state.request.k,
-            hop=self._second_hop(state, texts),
+            hop=None if self._graph is None else self._graph.second_hop(view, texts, state.query.terms, state.searched),
             evidence=self._evidence,
             lifts=self._lifts,
             asker=self._asker(state),
@@ -121,11 +119,6 @@ class Rank(Stage):
             return None
         names = self._store.entities(state.scope.scope_id).index.names(user.entity_id)
         return asker_of(state.query, names)
-
-    def _second_hop(self, state: RecallState, texts: Callable[[NDArray[np.int64]], list[str]]) -> SecondHop | None:
-        if self._graph is None:
-            return None
-        return self._graph.second_hop(state.scope, texts, terms=state.query.terms, allowed=state.searched)
 
 
 SURE = 0.7  # score of a first hit by words and names, from which no vector is asked for

@@ -391,11 +391,10 @@ def _essential(stage: Stage, error: BaseException) -> Exception:
     return RecallError(f"The stage {stage.name!r} raised {type(error).__name__}: {error}")
 
 
-def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
-    """Return the problem of a stage, with `reason` or the code of the error."""
-    if reason is None:
-        timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
-        reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
+def degradation(stage: str, error: BaseException) -> Degradation:
+    """Return the problem of a stage, with the code of the error."""
+    timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
+    reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
     return Degradation(stage=stage, reason=reason, detail=f"{type(error).__name__}: {error}")
 
 

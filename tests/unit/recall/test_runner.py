@@ -105,7 +105,6 @@ def test_without_a_fallback_the_state_stays_and_without_an_essential_stage_there
 )
 def test_the_reason_says_what_went_wrong(error: BaseException, reason: str) -> None:
     assert degradation("s", error) == Degradation(stage="s", reason=reason, detail=f"{type(error).__name__}: x")
-    assert degradation("s", error, "given").reason == "given"
 
 
 def test_a_stage_has_its_share_of_the_time_that_is_left(begun: RecallState) -> None:
