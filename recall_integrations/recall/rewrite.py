@@ -33,8 +33,8 @@ from recall_integrations.rewriting.asking import (
     Asking,
     Phrasings,
     Rewriting,
+    instructs,
 )
-from recall_integrations.rewriting.phrasings import instructs
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.request import Step
 
