@@ -12,8 +12,8 @@ kept that it is seen to be common.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Sequence
-from typing import NamedTuple
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -288,7 +288,8 @@ class Links(NamedTuple):
 
     def and_those(self, other: Links) -> Links:
         """Return the links with other entries after these."""
-        return Links(*map(np.concatenate, zip(self, other, strict=True)))
+        both: Iterable[tuple[NDArray[Any], NDArray[Any]]] = zip(self, other, strict=True)
+        return Links(*map(np.concatenate, both))
 
 
 _NOTHING = np.empty(0, dtype=np.int64)

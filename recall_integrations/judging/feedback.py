@@ -41,7 +41,7 @@ from recall_integrations.types.request import RecallRequest
 Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind
 TIME_BUDGET_MS = 5_000.0
-PAIRS_KEPT = 8  # pairs of optimizers, of scopes with settings of their own
+OPTIMIZERS_KEPT = 8  # of scopes with settings of their own
 
 
 class _Watching(FixedWeights):
@@ -58,8 +58,8 @@ class _Watching(FixedWeights):
         return super().score(features)
 
 
-class _Pair:
-    """The optimizers that make replays of one configuration: one that notes features, and one without."""
+class _Replaying:
+    """The optimizer that makes replays of one configuration, and what it notes of the last one."""
 
     def __init__(self, optimizer: Recalling, config: RecallConfig, *, watching: bool) -> None:
         self._served, self._plan, self._gone = BY_RULES, "", frozenset[str]()
@@ -73,10 +73,7 @@ class _Pair:
             FunctionStage("replay.order", "arrange", self._note_order),
         )
         self.ranker = _Watching() if watching else None
-        self.plain = optimizer.varied(config=config, stages=stages, outside=False)
-        self.watched = self.plain
-        if watching:
-            self.watched = optimizer.varied(config=config, ranker=self.ranker, stages=stages, outside=False)
+        self._optimizer = optimizer.varied(config=config, stages=stages, outside=False)
 
     def _serve(self, state: RecallState) -> RecallState:
         served = self._served
@@ -101,7 +98,6 @@ class _Pair:
 
     def recalled(
         self,
-        optimizer: Recalling,
         text: str,
         asked: dict[str, Any],
         *,
@@ -111,11 +107,10 @@ class _Pair:
     ) -> tuple[RecallResult, Order | None]:
         """Recall by a plan, without arms, or by a version; return the result and the first memories."""
         self._served, self._plan, self._gone, self._first = served, plan, frozenset(gone), None
-        return optimizer.recall(text, **asked), self._first
+        return self._optimizer.recall(text, **asked), self._first
 
     def close(self) -> None:
-        self.plain.close()
-        self.watched.close()
+        self._optimizer.close()
 
 
 class Replays:
@@ -124,18 +119,18 @@ class Replays:
     def __init__(self, optimizer: Recalling, shelf: Shelf) -> None:
         self._optimizer, self._shelf = optimizer, shelf
         self._lock = threading.Lock()
-        self._pairs: dict[str, _Pair] = {}
+        self._kept: dict[str, _Replaying] = {}
 
     def of(self, request: RecallRequest, scope: Scope, judged: Iterable[int]) -> Replay | None:
         """Return what the query finds, and would have found; `None` where the scope has nothing any more."""
         with self._lock:
-            pair = self._pair(scope)
+            replaying = self._replaying(scope)
             asked = _asked(request, scope)
-            result, rules = pair.recalled(pair.watched, request.text, asked)
+            result, rules = replaying.recalled(request.text, asked, served=Served(ranker=replaying.ranker))
             if not rules:
                 return None
             orders: dict[str, Order] = {RULES: rules}
-            best = self._best(pair, result.plan.arms, scope, set(judged))
+            best = self._best(replaying, result.plan.arms, scope, set(judged))
             ways: dict[str, dict[str, Any]] = {
                 f"{PLAN}{name}": {"plan": name} for name in PLANS if name != result.plan.name
             }
@@ -143,32 +138,32 @@ class Replays:
                 ways |= {f"{WITHOUT}{arm.name}": {"gone": (arm.name,)} for arm in result.plan.arms}
             ways |= {f"{VERSION}{one.label}": {"served": one} for one in to_replay(self._shelf, scope)}
             for name, way in ways.items():
-                _, order = pair.recalled(pair.plain, request.text, asked, **way)
+                _, order = replaying.recalled(request.text, asked, **way)
                 if order is not None:
                     orders[name] = order
             return Replay(plan=result.plan.name, orders=orders, **best)
 
     def close(self) -> None:
         with self._lock:
-            for pair in self._pairs.values():
-                pair.close()
-            self._pairs.clear()
+            for replaying in self._kept.values():
+                replaying.close()
+            self._kept.clear()
 
-    def _pair(self, scope: Scope) -> _Pair:
+    def _replaying(self, scope: Scope) -> _Replaying:
         settings = self._optimizer.config_of(scope)
-        found = self._pairs.get(settings.fingerprint)
+        found = self._kept.get(settings.fingerprint)
         if found is None:
-            while len(self._pairs) >= PAIRS_KEPT:
-                self._pairs.pop(next(iter(self._pairs))).close()
+            while len(self._kept) >= OPTIMIZERS_KEPT:
+                self._kept.pop(next(iter(self._kept))).close()
             values = {"mode": "rule", "cache": CacheConfig(), "scopes": ()}
             watching = self._optimizer.ranker is None and settings.ranking.strategy == FixedWeights.name
             config = settings.with_settings(values.items())
-            found = self._pairs[settings.fingerprint] = _Pair(self._optimizer, config, watching=watching)
+            found = self._kept[settings.fingerprint] = _Replaying(self._optimizer, config, watching=watching)
         return found
 
-    def _best(self, pair: _Pair, arms: Iterable[Any], scope: Scope, judged: set[int]) -> dict[str, Any]:
+    def _best(self, replaying: _Replaying, arms: Iterable[Any], scope: Scope, judged: set[int]) -> dict[str, Any]:
         """Return the best candidates, and those that were judged, with their features."""
-        seen = None if pair.ranker is None else pair.ranker.seen
+        seen = None if replaying.ranker is None else replaying.ranker.seen
         scope_id = self._optimizer.store.scope_id(scope)
         if seen is None or scope_id is None or not seen.size:
             return {}
@@ -179,16 +174,16 @@ class Replays:
             if arm.weight != 1 and own:
                 x[:, own] *= np.float32(arm.weight)
         place = {int(row): i for i, row in enumerate(seen.rows)}
-        nums = view.nums[pair.rows].tolist()
+        nums = view.nums[replaying.rows].tolist()
         kept = [
             i
-            for i, (row, num) in enumerate(zip(pair.rows.tolist(), nums, strict=True))
+            for i, (row, num) in enumerate(zip(replaying.rows.tolist(), nums, strict=True))
             if row in place and (i < CANDIDATES_MAX or num in judged)
         ]
-        rows = pair.rows[kept].tolist()
+        rows = replaying.rows[kept].tolist()
         return {
             "nums": tuple(nums[i] for i in kept),
-            "offset": pair.sums[kept].astype(np.float32),
+            "offset": replaying.sums[kept].astype(np.float32),
             "names": names,
             "x": x[[place[row] for row in rows]].astype(np.float32),
         }

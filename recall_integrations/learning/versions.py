@@ -286,7 +286,7 @@ class Served:
     """The version that answers a recall."""
 
     version: Version | None = None  # the version; `None` = the rules answer
-    ranker: SteppedWeights | None = None  # the fixed sum with its steps; `None` = it has none
+    ranker: FixedWeights | None = None  # the fixed sum with its steps; `None` = it has none
 
     @property
     def label(self) -> str:

@@ -1,4 +1,4 @@
-"""`plan`: decides how the query is answered, and which rows of the scope it is about."""
+"""`plan`, `facts`: decide how the query is answered, which rows of the scope it is about, and what holds now."""
 
 from __future__ import annotations
 

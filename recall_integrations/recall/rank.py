@@ -1,4 +1,4 @@
-"""`rank`: makes one list of those of the arms."""
+"""`rank`, `words`, `rerank`, `arrange`: make one list of those of the arms, and put it in order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search once more for other words: with the arms that look for words and meaning, and with the recall's ranker."""
+"""`ask`, `rewrite`: search once more for an LLM's words, with the arms for words and meaning and the same ranker."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`embed`: the vectors of the query and of its readings."""
+"""`embed`, `arms`: the vectors of the query and of its readings, and what the arms find."""
 
 from __future__ import annotations
 
