@@ -81,7 +81,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "optimizer.py": (*_RECALL, "tests/unit/recall", "tests/unit/test_understanding.py"),
     "recall/runner.py": ("tests/unit/recall", *_RECALL),
-    "recall/parse.py": ("tests/unit/recall", *_RECALL, "tests/unit/test_understanding.py"),
     "recall/plan.py": (
         "tests/unit/recall",
         "tests/unit/planning/test_when_asked.py",

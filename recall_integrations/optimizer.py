@@ -243,7 +243,8 @@ class QueryOptimizer:
         """Return the health of each component that may fail or hang (LLM, reranker, embedding, indexes, a server of
         vectors, the LLM that reads facts for the store): breaker, calls under way, hanging calls, usual time. Ordered
         by name; unused components are left out."""
-        return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
+        found = (*self._paths.sources.guards.health(), *self.store.health())
+        return tuple(sorted(found, key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers have received all recalls that have ended, judged recalls are replayed, and
@@ -477,7 +478,7 @@ class QueryOptimizer:
 
     def plan(self, parsed: ParsedQuery, *, scope: ScopeLike | None = None) -> RetrievalPlan:
         """Plan the recall of a parsed query, by the settings of a scope. Pure."""
-        return self._paths.path(scope).plan(parsed)
+        return self._paths.path(scope).planning.made(parsed)
 
     @refusing_unknown
     def recall(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -349,16 +350,6 @@ def _graph(store: MemoryStore, config: RecallConfig) -> MakeArm:
     return InMemory(lambda: KeptGraph(arm), beside=lambda: arm)
 
 
-def _temporal(store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    arm = TemporalRetriever(store.engine)
-    return InMemory(lambda: arm)
-
-
-def _type_filter(_store: MemoryStore, _config: RecallConfig) -> MakeArm:
-    arm = TypeFilterRetriever()
-    return InMemory(lambda: arm)
-
-
 BUILT_IN: tuple[ArmSpec, ...] = (
     ArmSpec(name="semantic", make=_semantic, by_vector=True),
     ArmSpec(name="lexical", make=_lexical, applies=lambda parsed, _plan: bool(parsed.terms), by_words=True),
@@ -371,10 +362,14 @@ BUILT_IN: tuple[ArmSpec, ...] = (
     ),
     ArmSpec(
         name="temporal",
-        make=_temporal,
+        make=lambda store, _config: InMemory(partial(TemporalRetriever, store.engine)),
         applies=lambda parsed, plan: parsed.temporal_window is not None or plan.time_filter,
     ),
-    ArmSpec(name="type_filter", make=_type_filter, applies=lambda _parsed, plan: bool(plan.type_hints)),
+    ArmSpec(
+        name="type_filter",
+        make=lambda _store, _config: InMemory(TypeFilterRetriever),
+        applies=lambda _parsed, plan: bool(plan.type_hints),
+    ),
 )
 
 

@@ -38,8 +38,7 @@ from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery, of_several
 from recall_integrations.recall.looking import Lately, Looked, Looking
-from recall_integrations.recall.parse import LONG_CHARS, Parse
-from recall_integrations.recall.plan import Facts, Plan, decision
+from recall_integrations.recall.plan import LONG_CHARS, Facts, Parse, Plan, decision
 from recall_integrations.recall.rank import Arrange, Rank, Rerank, Words
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
 from recall_integrations.recall.runner import Observer, RecallState, Runner, Stage, arranged
@@ -52,7 +51,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import serving
-from recall_integrations.resilience.guard import Guards, Health
+from recall_integrations.resilience.guard import Guards
 from recall_integrations.resilience.retries import TRIES
 from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
@@ -63,7 +62,6 @@ from recall_integrations.types import (
     Note,
     ParsedQuery,
     RecallResult,
-    RetrievalPlan,
     Scope,
     ScopeLike,
     checked_scope,
@@ -146,10 +144,6 @@ class Sources:
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
 
-    def health(self) -> tuple[Health, ...]:
-        """Return the health of each component; see `QueryOptimizer.health`."""
-        return (*self.guards.health(), *self.store.health())
-
     def tell(self, what: str, value: object) -> None:
         """Tell observers of whole recalls, if there are any, of something besides recalls (`Looking.tell_later`)."""
         if self.looking is not None:
@@ -179,7 +173,7 @@ class ReadPath:
         self.runner = Runner(arranged(known, sources.stages), of_stages, outside)
         # `parse` and `plan` do the same without a recall as in one.
         self._parse = next((s for s in self.runner.stages if isinstance(s, Parse)), cast("Parse", known[0]))
-        self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
+        self.planning = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._caching: Caching | None = None
         if results is not None:
             self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal)
@@ -279,7 +273,7 @@ class ReadPath:
             while not self._parse.loader.loaded(scope_id, until) and not until.over:
                 until.wait(BUSY_S)
             while not until.over and not self._filters_there(scope_id, filters):
-                if self._plan.filters_read(store.view(scope_id), request, until):
+                if self.planning.filters_read(store.view(scope_id), request, until):
                     break
                 until.wait(BUSY_S)
         return True
@@ -287,10 +281,6 @@ class ReadPath:
     def _filters_there(self, scope_id: int, filters: Filters) -> bool:
         """Say whether the columns of the filters are in memory."""
         return not filters or self.store.reader.filters_ready(self.store.view(scope_id), filters)
-
-    def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
-        """Plan a parsed query; see `QueryOptimizer.plan`."""
-        return self._plan.made(parsed)
 
     def answer(
         self,

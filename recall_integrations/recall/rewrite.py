@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.scope_view import Rows
 from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.parse import Parse
+from recall_integrations.recall.plan import Parse
 from recall_integrations.recall.rank import Rank
 from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.recall.search import Arms, Embed

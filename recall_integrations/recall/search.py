@@ -13,7 +13,7 @@ from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
+from recall_integrations.recall.plan import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import coarse_of
