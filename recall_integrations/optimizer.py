@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from recall_integrations.collector import paused
 from recall_integrations.errors import InvalidArgument, RecallTimeout, StoreClosed, refuse_unknown, refusing_unknown
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
@@ -36,10 +36,9 @@ if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.recall.runner import Observer, Stage
     from recall_integrations.resilience.guard import Health
     from recall_integrations.types import Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope, ScopeLike
-    from recall_integrations.types.conversations import Conversation
+    from recall_integrations.types.facts import Conversation
     from recall_integrations.types.messages import Message
-    from recall_integrations.types.observing import Feedback, RecallObserver
-    from recall_integrations.types.request import RecallRequest, Step, Window
+    from recall_integrations.types.observing import Feedback, RecallObserver, RecallRequest, Step, Window
 
 CALLERS_MAX = 256  # of `arecall` at once; each waits in a thread of its own
 CLOSE_S = 10.0  # that `close` waits for the conversation that is being read
@@ -87,7 +86,7 @@ class QueryOptimizer:
         with paused():
             from recall_integrations.config import checked_config
             from recall_integrations.recall.read_path import ReadPaths, Sources
-            from recall_integrations.resilience.bulkhead import Bulkhead
+            from recall_integrations.resilience.guard import Bulkhead
 
         if not isinstance(store, MemoryStore):
             raise InvalidArgument(
@@ -569,7 +568,7 @@ class QueryOptimizer:
         Raises:
             RecallTimeout: 256 other recalls are under way, and none of them ended within the time.
         """
-        from recall_integrations.resilience.bulkhead import Busy
+        from recall_integrations.resilience.guard import Busy
 
         began = time.monotonic()
         request = self.checked_request(

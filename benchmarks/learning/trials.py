@@ -6,11 +6,12 @@ import random
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from recall_integrations.config.sections import LearnedConfig
+
 from benchmarks.learning.clicking import Clicks
 from benchmarks.learning.oracle import measured
 from benchmarks.learning.recorded import Halves
 from benchmarks.learning.using import DAY, TENANT, Person, Use, order_by
-from recall_integrations.config.keeping import LearnedConfig
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.measuring import PROMOTED, ROLLED_BACK, decided
 from recall_integrations.learning.versions import Version

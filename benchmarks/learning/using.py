@@ -18,11 +18,11 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from recall_integrations.config.sections import LearnedConfig
 
 from benchmarks.learning.clicking import Clicks
 from benchmarks.learning.recorded import Asked, Halves
 from recall_integrations import RecallConfig
-from recall_integrations.config.keeping import LearnedConfig
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner, Step
 from recall_integrations.learning.measuring import ndcg

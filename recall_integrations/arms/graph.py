@@ -26,8 +26,7 @@ from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
 from recall_integrations.arms.second_hop import WORDS_MAX, DocumentNames, NamePostings, SecondHop, documents, said_in
 from recall_integrations.database import schema
 from recall_integrations.database.connections import within
-from recall_integrations.database.portable import bounded, numbers_joined
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, bounded, numbers_joined
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record

@@ -21,8 +21,7 @@ from recall_integrations.arms.graph import GraphRetriever, KeptGraph
 from recall_integrations.config import ARMS, RecallConfig
 from recall_integrations.database import schema
 from recall_integrations.database.connections import within
-from recall_integrations.database.portable import bounded
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, bounded
 from recall_integrations.errors import IndexUnavailable, InvalidArgument, VectorsAway, VectorsRefused
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.indexes.kernels import distinct

@@ -32,18 +32,16 @@ from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
 from recall_integrations.facts.said import name_key
 from recall_integrations.patterns import regex
-from recall_integrations.privacy.door import Door, Own
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, Own, told
 from recall_integrations.records import record
 from recall_integrations.resilience.deadline import Deadline, checked_ms
-from recall_integrations.resilience.failures import failures, serving
+from recall_integrations.resilience.failures import TRIES, failures, serving
 from recall_integrations.resilience.guard import BUSY, SUCCESS, Answer, Guards
-from recall_integrations.resilience.retries import TRIES
 from recall_integrations.rewriting.asking import instructs, without_thinking
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import stems
 from recall_integrations.types import Hit, Memory, MemoryType, RecallResult, Scope, ScopeLike, checked_scope
-from recall_integrations.types.conversations import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE, Conversation, Extracted
+from recall_integrations.types.facts import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE, Conversation, Extracted
 from recall_integrations.types.numbers import is_whole
 from recall_integrations.types.result import Degradation
 from recall_integrations.types.roles import Role

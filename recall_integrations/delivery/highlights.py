@@ -27,9 +27,9 @@ from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text import Placed, fold, is_character, language_of, placed
 from recall_integrations.text.analyser import DENSE
 from recall_integrations.types import Memory, ParsedQuery, TemporalWindow
-from recall_integrations.types.highlights import HIGHLIGHTS_MAX, NAME, NEAR, PASSAGE, TIME, WORD, Highlight
 from recall_integrations.types.query import ENTITY, IDENTIFIER, NEGATED, ROLES, SESSION, STOP
 from recall_integrations.types.query import TIME as OF_TIME
+from recall_integrations.types.result import HIGHLIGHTS_MAX, NAME, NEAR, PASSAGE, TIME, WORD, Highlight
 
 _CLOSED = regex(rf"(?![{DENSE}])[^\W_]")  # a letter or figure of a script that puts spaces between words
 

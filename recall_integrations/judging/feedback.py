@@ -24,7 +24,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.measuring import PLAN, VERSION, WITHOUT
 from recall_integrations.learning.versions import BY_RULES, Served, Shelf, Version, signature_of, to_replay
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking, entered
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.recall.looking import RESULTS_MAX, Lately, Recalled
@@ -34,9 +34,8 @@ from recall_integrations.resilience import forking
 from recall_integrations.types import RecallResult, Scope, ScopeLike, checked_scope
 from recall_integrations.types.judged import CANDIDATES_MAX, GAINS_MAX, ORDER_MAX, RULES, Gain, Judged, Order, Replay
 from recall_integrations.types.numbers import is_number
-from recall_integrations.types.observing import Feedback
+from recall_integrations.types.observing import Feedback, RecallRequest
 from recall_integrations.types.query import PLANS
-from recall_integrations.types.request import RecallRequest
 
 Recalling = Any  # a `QueryOptimizer`, which is made above this room
 K_MIN = 10  # hits of a replay: an order is compared to the fifth place, and hits that are moved up come from behind

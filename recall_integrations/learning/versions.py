@@ -28,7 +28,7 @@ from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.feature_sum import STEP_MAX, FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.records import record
-from recall_integrations.store.learned_rows import LearnedRows, name_of
+from recall_integrations.store.judgements import LearnedRows, name_of
 from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.query import PLANS

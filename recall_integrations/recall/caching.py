@@ -47,7 +47,7 @@ from recall_integrations.types import (
     copied_memory,
     hit_like,
 )
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 # Stripped at the query's ends only; quotes, brackets and a minus are left out, as they mean something to the parser.
 ENDING = "?!.,;:…¿¡。？！，；："

@@ -26,7 +26,7 @@ from recall_integrations.types import (
     checked_time,
 )
 from recall_integrations.types.numbers import is_number, is_whole, real, shown, whole
-from recall_integrations.types.request import RecallRequest, Step, Window
+from recall_integrations.types.observing import RecallRequest, Step, Window
 
 K_MAX = 2**31 - 1  # the highest index of an array; a scope of more memories gives them all in several recalls
 NO_FILTERS = Filters()

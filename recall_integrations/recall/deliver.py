@@ -64,7 +64,7 @@ from recall_integrations.types import (
     hit_marked_later,
     indexed_text,
 )
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 GRAPH = "graph"
 Held = tuple[str | None, datetime | None, datetime | None]  # `superseded_by`, `valid_from` and `valid_to` of a hit

@@ -20,8 +20,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from recall_integrations.errors import RecallError
-from recall_integrations.privacy.door import Door
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import Door, told
 from recall_integrations.records import changed, record
 from recall_integrations.resilience import forking
 from recall_integrations.resilience.failures import failures
@@ -29,8 +28,15 @@ from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later
 from recall_integrations.types import Degradation, RecallResult, Scope
 from recall_integrations.types.judged import RULES
-from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallEvent, RecallObserver
-from recall_integrations.types.request import RecallRequest, Step
+from recall_integrations.types.observing import (
+    ArmSeen,
+    Look,
+    PartSeen,
+    RecallEvent,
+    RecallObserver,
+    RecallRequest,
+    Step,
+)
 
 if TYPE_CHECKING:
     from recall_integrations.arms.base import ArmResult

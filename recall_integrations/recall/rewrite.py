@@ -36,7 +36,7 @@ from recall_integrations.rewriting.asking import (
     instructs,
 )
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
-from recall_integrations.types.request import Step
+from recall_integrations.types.observing import Step
 
 BY_WORDS = ("semantic", "lexical")  # the other arms look for names, times and types, which stay the query's
 

@@ -43,7 +43,7 @@ from recall_integrations.types import (
     RetrievalPlan,
     RewriteOutcome,
 )
-from recall_integrations.types.request import RecallRequest, Step
+from recall_integrations.types.observing import RecallRequest, Step
 
 T = TypeVar("T")
 

@@ -33,7 +33,7 @@ from recall_integrations.records import record
 from recall_integrations.reranking.reranker import Judged, LoadedReranker, Reranker, judge
 from recall_integrations.resilience.breaker import Pass
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import for_whom
+from recall_integrations.resilience.failures import for_whom, sentences
 from recall_integrations.resilience.guard import (
     BUSY,
     CANCELLED,
@@ -46,7 +46,6 @@ from recall_integrations.resilience.guard import (
     Estimate,
     Guard,
 )
-from recall_integrations.resilience.retries import sentences
 from recall_integrations.types import Degradation, RerankOutcome
 
 MIN_K = 3  # fewer candidates than this are not worth a rerank

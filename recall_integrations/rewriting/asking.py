@@ -28,6 +28,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.records import record
+from recall_integrations.resilience.breaker import SharedFile
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import (
     BUSY,
@@ -42,7 +43,6 @@ from recall_integrations.resilience.guard import (
     Call,
     Guard,
 )
-from recall_integrations.resilience.shared_file import SharedFile
 from recall_integrations.text import length_in_words, tokenize
 from recall_integrations.types import ParsedQuery, RetrievalPlan, RewriteOutcome, Scope
 

@@ -25,9 +25,8 @@ from recall_integrations.observability.progress import Told, counted
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.serving.remote import RemoteOptimizer, filters_data, time_data, understood
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish, in_batches
-from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory
+from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory, utc_now
 from recall_integrations.types.facts import Fact
 
 AT_ONCE = 500  # memories in one request

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from recall_integrations.records import record
 from recall_integrations.types import highlights as places
-from recall_integrations.types.highlights import Highlight
 from recall_integrations.types.memory import Memory, Scope
 from recall_integrations.types.query import ParsedQuery, RetrievalPlan
+from recall_integrations.types.result import Highlight
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -8,8 +8,7 @@ from pathlib import Path
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.ranking.arranging.arrange import FAR, WEIGHT
-from recall_integrations.resilience.breaker import BREAKERS_FILE
-from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
+from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting import asking as contract
 from recall_integrations.rewriting.asking import PHRASINGS_MAX, REWRITE_CHARS_MAX, SHORT_CHARS_MAX
 

@@ -18,7 +18,7 @@ from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall import plan as planning
-from recall_integrations.types.conditions import conditions_of
+from recall_integrations.types.filters import conditions_of
 from tests.meeting import matches
 from tests.quick import examples
 

@@ -10,7 +10,7 @@ from datetime import datetime, timezone
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
-from recall_integrations.config.scopes import ScopeSettings
+from recall_integrations.config.recall_config import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
 from recall_integrations.judging.feedback import AGAIN, CITED, OPTIMIZERS_KEPT, RATED, SAID
 from recall_integrations.learning.versions import Shelf, Version

@@ -24,7 +24,7 @@ from recall_integrations.learning.versions import (
     to_replay,
 )
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.store.learned_rows import LearnedRows
+from recall_integrations.store.judgements import LearnedRows
 from recall_integrations.types import ArmPlan, RetrievalPlan, Scope
 from tests.rows import each_row
 

@@ -8,7 +8,7 @@ import pytest
 
 from recall_integrations.recall.runner import RecallState
 from recall_integrations.types import Filters, Scope
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 
 @pytest.fixture

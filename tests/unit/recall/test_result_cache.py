@@ -12,7 +12,7 @@ from recall_integrations.recall.caching import Kept, Key, ResultCache, copied
 from recall_integrations.recall.runner import RecallState
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 A, B = Scope(user_id="a"), Scope(user_id="b")
 

@@ -29,8 +29,8 @@ from recall_integrations.recall.search import Arms, _windowed
 from recall_integrations.reranking.reranking import Reranked
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.types import Filters, ParsedQuery, RetrievalPlan, TemporalWindow
+from recall_integrations.types.observing import RecallRequest
 from recall_integrations.types.query import Identifier
-from recall_integrations.types.request import RecallRequest
 from recall_integrations.types.result import RerankOutcome
 from tests.rows import each_row
 

@@ -14,9 +14,8 @@ from recall_integrations.errors import ConfigError, StoreClosed
 from recall_integrations.reranking.reranker import Judged, RerankError
 from recall_integrations.reranking.reranking import Band, Reranked, RerankRequest, RerankStage
 from recall_integrations.resilience.breaker import Breaker
-from recall_integrations.resilience.bulkhead import Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import PROBE_EVERY, Guard
+from recall_integrations.resilience.guard import PROBE_EVERY, Busy, Guard
 from tests.rows import each_row
 
 P = np.array([0.36, 0.35, 0.34, 0.33, 0.32, 0.31])

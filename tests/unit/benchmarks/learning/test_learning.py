@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from recall_integrations.config.sections import LearnedConfig
 from rich.console import Console
 
 from benchmarks.learning import learning
@@ -19,7 +20,6 @@ from benchmarks.learning.oracle import measured, oracle
 from benchmarks.learning.recorded import Asked, Halves
 from benchmarks.learning.trials import bad_versions, tried
 from benchmarks.learning.using import TENANT, Person, Use, order_by
-from recall_integrations.config.keeping import LearnedConfig
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.versions import Version
