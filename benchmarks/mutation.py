@@ -76,7 +76,6 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "optimizer.py": (*_RECALL, "tests/unit/recall", "tests/unit/test_understanding.py"),
     "recall/runner.py": ("tests/unit/recall", *_RECALL),
-    "recall/parse.py": ("tests/unit/recall", *_RECALL, "tests/unit/test_understanding.py"),
     "recall/plan.py": (
         "tests/unit/recall",
         "tests/unit/planning/test_when_asked.py",
@@ -94,7 +93,7 @@ TESTS: dict[str, tuple[str, ...]] = {
     ),
     "recall/deliver.py": ("tests/unit/recall", "tests/unit/delivery", *_RECALL),
     "retriever.py": ("tests/integration/test_frameworks.py", "tests/contract/test_langchain_standard.py"),
-    "reranking/gate.py": ("tests/unit/reranking/test_gate.py", "tests/unit/reranking"),
+    "reranking/reranking.py": ("tests/unit/reranking/test_gate.py", "tests/unit/reranking"),
     "resilience/deadline.py": ("tests/unit/resilience/test_deadline.py", *_RECALL),
     "delivery/packing.py": ("tests/unit/delivery/test_packing.py", "tests/unit/delivery", *_RECALL),
 }

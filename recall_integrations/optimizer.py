@@ -26,7 +26,7 @@ from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:  # what an optimizer is made of is loaded when one is made
     from recall_integrations.adapters.filters import FiltersLike
-    from recall_integrations.arms.registry import ArmSpec
+    from recall_integrations.arms.retrievers import ArmSpec
     from recall_integrations.config import RecallConfig
     from recall_integrations.conversations.remembering import Conversations
     from recall_integrations.judging.feedback import Judging
@@ -242,7 +242,8 @@ class QueryOptimizer:
         """Return the health of each component that may fail or hang (LLM, reranker, embedding, indexes, a server of
         vectors, the LLM that reads facts for the store): breaker, calls under way, hanging calls, usual time. Ordered
         by name; unused components are left out."""
-        return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
+        found = (*self._paths.sources.guards.health(), *self.store.health())
+        return tuple(sorted(found, key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers have received all recalls that have ended, judged recalls are replayed, and
@@ -323,7 +324,7 @@ class QueryOptimizer:
             result, helpful=helpful, wrong=wrong, cited=cited, rating=rating, asked_again=asked_again, scope=scope,
             query=query, now=now, privacy=privacy,
         )  # fmt: skip
-        self._paths.sources.judged(found)
+        self._paths.sources.tell("judged", found)
         return found
 
     def scopes_of(self, result_id: str) -> tuple[Scope, ...]:
@@ -431,11 +432,16 @@ class QueryOptimizer:
         """Return the learner, for what it has learned: `status`, `version`, `promote`, `rollback`."""
         from recall_integrations.learning.learner import Learner
 
-        return Learner(self.store, self.config, told=self._paths.sources.learned, shelf=self._paths.sources.shelf)
+        sources = self._paths.sources
+        told = functools.partial(sources.tell, "learned")
+        return Learner(self.store, self.config, told=told, shelf=sources.shelf)
 
     def checked_request(self, query: str, **arguments: Any) -> RecallRequest:
         """Return the checked arguments of a recall; arguments not given have their defaults (`recall`)."""
-        return self._checked(query=query, **arguments)
+        request = self._paths.checked(query=query, **arguments)
+        self._living()
+        self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
+        return request
 
     def _judging(self) -> Judging:
         with self._changing:
@@ -471,7 +477,7 @@ class QueryOptimizer:
 
     def plan(self, parsed: ParsedQuery, *, scope: ScopeLike | None = None) -> RetrievalPlan:
         """Plan the recall of a parsed query, by the settings of a scope. Pure."""
-        return self._paths.path(scope).plan(parsed)
+        return self._paths.path(scope).planning.made(parsed)
 
     @refusing_unknown
     def recall(
@@ -528,8 +534,8 @@ class QueryOptimizer:
                 error's `result`.
         """
         began = time.monotonic()
-        request = self._checked(
-            query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
+        request = self.checked_request(
+            query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
             vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
@@ -565,8 +571,8 @@ class QueryOptimizer:
         from recall_integrations.resilience.guard import Busy
 
         began = time.monotonic()
-        request = self._checked(
-            query=query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
+        request = self.checked_request(
+            query, k=k, scope=scope, scopes=scopes, filters=filters, now=now, time_budget_ms=time_budget_ms,
             tokens_max=tokens_max, mode=privacy, window=window, timezone=timezone, context=context,
             vector=query_vector, score_min=score_min, watch=watch, as_of=as_of,
         )  # fmt: skip
@@ -585,12 +591,6 @@ class QueryOptimizer:
         except asyncio.CancelledError:
             deadline.cancel()
             raise
-
-    def _checked(self, **arguments: Any) -> RecallRequest:
-        request = self._paths.checked(**arguments)
-        self._living()
-        self.store.scope_id(request.scope)  # a closed store is an error before anything else happens
-        return request
 
 
 def _reopen(path: str, opening: dict[str, Any], config: RecallConfig, sources: dict[str, Any]) -> QueryOptimizer:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult, whole
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.memory_store import MemoryStore

@@ -39,7 +39,7 @@ import fit_calibration
 
 from benchmarks.datasets.data import EvaluationData
 from recall_integrations import MemoryStore, QueryOptimizer
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.feature_sum import (
     FULL_SPREAD,

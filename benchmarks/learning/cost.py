@@ -15,7 +15,7 @@ from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner
 from recall_integrations.learning.measuring import ndcg
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import RULES, Judged
 

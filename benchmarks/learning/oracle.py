@@ -6,9 +6,8 @@ import numpy as np
 
 from benchmarks.learning.recorded import Asked, Halves
 from benchmarks.learning.using import Numbers, order_by, quality
-from recall_integrations.learning.making import LENGTH_MAX, learnable, plans_for
-from recall_integrations.learning.steps import learned_steps, lists_of
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.making import LENGTH_MAX, learnable, learned_steps, lists_of, plans_for
+from recall_integrations.learning.versions import Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.types.judged import Gain, Judged
 
@@ -28,7 +27,7 @@ def oracle(halves: Halves) -> Version:
     judged = [labelled(asked, number) for number, asked in enumerate(halves.learning)]
     lists = lists_of(judged, learnable())
     steps = learned_steps(lists, length_max=LENGTH_MAX).steps if lists is not None else {}
-    plans = {signature: one.plan for signature, one in plans_for(judged, least=LEAST).items()}
+    plans = plans_for(judged, least=LEAST)
     return Version(id="v1", judged=len(judged), steps=steps, plans=plans, ranker=FixedWeights.version)
 
 

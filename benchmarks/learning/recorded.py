@@ -1,6 +1,6 @@
 """Questions of a data set with what the real store finds, replayed once each, so that days of use take seconds.
 
-A replay is what the product itself makes of a judged recall (`judging.replay`): the order by the rules, by every
+A replay is what the product itself makes of a judged recall (`judging.feedback`): the order by the rules, by every
 other plan, without each arm, and the features of the best candidates.
 """
 
@@ -14,9 +14,8 @@ from dataclasses import dataclass, field
 from benchmarks.datasets.data import EvaluationData
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig
 from recall_integrations.evaluation.questions import Question
-from recall_integrations.judging.replay import Replays
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import signature_of
+from recall_integrations.judging.feedback import Replays
+from recall_integrations.learning.versions import Shelf, signature_of
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import Replay
 

@@ -13,7 +13,7 @@ from benchmarks.learning.using import DAY, TENANT, Person, Use, order_by
 from recall_integrations.config.sections import LearnedConfig
 from recall_integrations.learning.making import learnable
 from recall_integrations.learning.measuring import PROMOTED, ROLLED_BACK, decided
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Version
 from recall_integrations.types.judged import RULES, Judged
 
 WINDOW = 7  # days

@@ -26,9 +26,7 @@ from recall_integrations.config.sections import LearnedConfig
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.learner import Learner, Step
 from recall_integrations.learning.measuring import ndcg
-from recall_integrations.learning.serving import served, to_replay
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Shelf, Version, served, to_replay
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import ORDER_MAX, RULES, Judged, Order
@@ -47,7 +45,7 @@ def order_by(asked: Asked, version: Version | None) -> Order:
         return rules
     steps = np.asarray([version.steps.get(name, 0.0) for name in replay.names])
     moved = replay.x @ steps if len(replay.nums) else np.zeros(0)
-    planned = replay.orders.get(f"plan:{version.plan_for(asked.signature)}")
+    planned = replay.orders.get(f"plan:{version.plans.get(asked.signature)}")
     nums, sums = np.asarray(replay.nums), replay.offset.astype(np.float64)
     if planned is not None:
         # The sums of another plan are not kept: its order takes the sums of the rules' order, place by place.

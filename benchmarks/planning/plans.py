@@ -19,11 +19,11 @@ from rich.console import Console
 from benchmarks.quality.kinds import KINDS
 from benchmarks.quality.paired import paired_difference
 from benchmarks.quality.tables import interval
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.config import RecallConfig
 from recall_integrations.evaluation.metrics import Interval
 from recall_integrations.evaluation.reports import compact_table
-from recall_integrations.learning.serving import BY_RULES, Served
+from recall_integrations.learning.versions import BY_RULES, Served
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall.plan import Plan

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import Arm, ArmRequest, ArmResult, InMemory
-from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
+from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import InvalidArgument

@@ -15,8 +15,7 @@ from recall_integrations.types import Scope
 if TYPE_CHECKING:
     from recall_integrations import MemoryStore
     from recall_integrations.indexes.scope_view import ScopeView
-    from recall_integrations.recall.runner import StageEvent
-    from recall_integrations.recall.state import RecallState
+    from recall_integrations.recall.runner import RecallState, StageEvent
 
 K = 10
 _ROWS = 20_000  # whose vectors are read at a time

@@ -22,8 +22,8 @@ from typing import Any
 
 from recall_integrations.embeddings.base import has_ancestor
 from recall_integrations.errors import InvalidArgument, MissingExtra, installing
-from recall_integrations.reranking.gate import LOGIT, PROBABILITY
 from recall_integrations.reranking.reranker import Judged, Reranker, RerankError, called, checked_scores, listed, number
+from recall_integrations.reranking.reranking import LOGIT, PROBABILITY
 from recall_integrations.resilience.deadline import Deadline
 
 MARKER = "recall_rerank_id"

@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, CursorResult, Engine, or_, select
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, NotAtHand
-from recall_integrations.arms.document_names import DocumentNames, said_in
-from recall_integrations.arms.second_hop import WORDS_MAX, NamePostings, SecondHop, documents
+from recall_integrations.arms.second_hop import WORDS_MAX, DocumentNames, NamePostings, SecondHop, documents, said_in
 from recall_integrations.database import schema
 from recall_integrations.database.connections import within
 from recall_integrations.database.sending import begun, bounded, numbers_joined
@@ -203,7 +202,6 @@ class GraphRetriever:
         self,
         view: ScopeView,
         texts: Callable[[Rows], list[str]],
-        *,
         terms: Collection[str],
         allowed: Mask | None = None,
     ) -> SecondHop | None:

@@ -14,7 +14,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
-from recall_integrations.arms.registry import worth_asking
+from recall_integrations.arms.retrievers import worth_asking
 from recall_integrations.config import PlannerConfig, RecallConfig
 from recall_integrations.console.rendering import (
     cache_words,

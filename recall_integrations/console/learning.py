@@ -16,7 +16,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.console.rendering import pairs
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.learning.learner import Status, Step
-from recall_integrations.learning.shelf import Event, State
+from recall_integrations.learning.versions import Event, State
 from recall_integrations.text.shortening import number_of, plain
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES

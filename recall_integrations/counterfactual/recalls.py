@@ -1,28 +1,119 @@
-"""Recalls without some parts, beside the recall with all of them."""
+"""Recalls without some parts (arms, kinds of evidence, rules), beside the recall with all of them."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from typing import Any
 
 from recall_integrations.config import ARMS, CacheConfig, RecallConfig
-from recall_integrations.counterfactual.parts import ARM, FEATURE, RULE, Part, acting, members, names, part_of
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.judging.replay import FunctionStage
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.ranking.feature_sum import Ranker, Ranking, known_of
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
 from recall_integrations.ranking.rank import resolve_ranker
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import FunctionStage, RecallState
 from recall_integrations.records import changed, record
 from recall_integrations.types import RecallResult, ScopeLike
 from recall_integrations.types.numbers import is_number
+
+ARM, FEATURE, RULE = "arm", "feature", "rule"
+LEAST_ADDED = 0.005  # of a kind of evidence, in the ranker's units: less is not worth a recall
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Part:
+    """A part that can be left out."""
+
+    kind: str  # `arm`, `feature` or `rule`
+    name: str  # of the arm, of the kind of evidence, of the rule
+    label: str  # its name for people
+
+    @property
+    def key(self) -> str:
+        """The key of the part: `arm:lexical`, `feature:words`, `rule:negation`."""
+        return f"{self.kind}:{self.name}"
+
+
+_ARMS = {
+    "semantic": "search by meaning",
+    "lexical": "search by words",
+    "graph": "search by names",
+    "temporal": "search by time",
+    "type_filter": "search by type",
+}
+# Kinds of evidence: as they are given → the group of features, and what people call it.
+_GROUPS = {
+    "words": ("word", "the query's words"),
+    "alike": ("soft match", "words alike in meaning"),
+    "letters": ("spelling", "words spelled alike"),
+    "pairs": ("pair", "pairs of words"),
+    "around": ("neighbour", "what stands around it"),
+    "thread": ("thread", "its conversation"),
+    "shared": ("feedback", "words shared with the best matches"),
+    "meaning": ("vector", "meaning"),
+    "speaker": ("speaker", "who said it"),
+    "answers": ("question", "questions and their answers"),
+    "dates": ("date", "dates in the text"),
+    "links": ("graph", "links between names"),
+    "newness": ("recency", "newness and importance"),
+}
+# What people call a rule, and whether it applied in a recall.
+RULES: Mapping[str, tuple[str, Callable[[RecallResult], bool]]] = {
+    "filters": ("the filters you set", lambda _: False),  # the caller says so
+    "names": ("names read as people and things", lambda r: any(ref.stage != IMPLICIT for ref in r.query.entity_refs)),
+    "time": ("the time read from the query", lambda r: r.query.temporal_window is not None),
+    "session": ("the conversation asked for", lambda r: r.query.session is not None),
+    "negation": ("what the query excludes", lambda r: bool(r.query.negations) or _moved(r, "negation")),
+    "types": ("the type of memory asked for", lambda r: bool(r.plan.type_hints)),
+    "spelling": ("corrected spelling", lambda r: bool(r.query.corrections)),
+    "identifiers": ("ids letter by letter", lambda r: r.plan.exact_match),
+    "newer": ("newer ones preferred", lambda r: r.plan.time_bias),
+    "router": ("the kind of memory preferred", lambda r: bool(r.plan.prefers)),
+    "rewrite": ("other words for the query", lambda r: r.rewrite.used),
+    "rerank": ("the reranker", lambda r: r.rerank.used),
+    "diversity": ("variety of the hits", lambda r: r.plan.diversity),
+    "repeats": ("repeats folded away", lambda r: any(hit.duplicates for hit in r.hits)),
+}
+
+
+def part_of(key: str, known: FeatureSet, arms: Collection[str]) -> Part:
+    """Find the part that a key names: `arm:lexical`, `feature:words`, `rule:time`."""
+    kind, _, name = key.partition(":")
+    if kind == ARM and name in arms:
+        return Part(kind=ARM, name=name, label=_ARMS.get(name, f"search by {name.replace('_', ' ')}"))
+    if kind == RULE and name in RULES:
+        return Part(kind=RULE, name=name, label=RULES[name][0])
+    if kind == FEATURE and members(name, known):
+        return Part(kind=FEATURE, name=name, label=_GROUPS[name][1] if name in _GROUPS else name.replace("_", " "))
+    every = [*(f"{ARM}:{one}" for one in arms), *(f"{FEATURE}:{one}" for one in _names_of_groups(known))]
+    every += [f"{RULE}:{one}" for one in RULES]
+    raise InvalidArgument(f"There is no part {key!r} of a recall to leave out. There are: {', '.join(every)}.")
+
+
+def members(name: str, known: FeatureSet) -> tuple[str, ...]:
+    """Return the features of a kind of evidence."""
+    return known.groups.get(_GROUPS[name][0] if name in _GROUPS else name.replace("_", " "), ())
+
+
+def _names_of_groups(known: FeatureSet) -> list[str]:
+    named = {group: name for name, (group, _) in _GROUPS.items()}
+    return [named.get(group, group.replace(" ", "_")) for group in known.groups]
+
+
+def _moved(result: RecallResult, source: str) -> bool:
+    return any(c.source == source for hit in result.hits for c in hit.contributions)
+
+
+def names(parts: Iterable[Part], kind: str) -> frozenset[str]:
+    """Return the names of the parts of one kind."""
+    return frozenset(part.name for part in parts if part.kind == kind)
+
 
 PLACES_MAX = 200  # of the candidates whose place is told
 FOLDS_NOTHING = 2.0  # of `ranking.duplicate_similarity`
@@ -188,7 +279,16 @@ def parts_of(
 ) -> tuple[Part, ...]:
     """Return the parts that can be left out: arms asked, evidence that counted in a hit, rules that applied."""
     ranker = optimizer.ranker or resolve_ranker(optimizer.config_of(scope).ranking)
-    return acting(result, known_of(ranker), filtered=filtered, weighed=ranker is not None)
+    known, arms = known_of(ranker), [arm.name for arm in result.plan.arms]
+    failed = {problem.stage for problem in result.degraded}
+    keys = [f"{ARM}:{name}" for name in arms if f"arm.{name}" in result.timings_ms or name in failed]
+    if ranker is not None:
+        counted = {c.source for hit in result.hits for c in hit.contributions if abs(c.added) >= LEAST_ADDED}
+        evidence = (name for name in _names_of_groups(known) if counted.intersection(members(name, known)))
+        keys += [f"{FEATURE}:{name}" for name in evidence]
+    rules = (n for n, (_, applied) in RULES.items() if applied(result) or (filtered and n == "filters"))
+    keys += [f"{RULE}:{name}" for name in rules]
+    return tuple(part_of(key, known, arms) for key in keys)
 
 
 class _Trial:

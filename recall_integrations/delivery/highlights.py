@@ -1,4 +1,4 @@
-"""Tells whether a text says a name: as a word of its own, and not as a part of another."""
+"""Finds what to highlight: names, dates, words and the best passage of a hit, and the parts of the query."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the places where a text may be cut: at the ends of its sentences, or of its words."""
+"""Packs hits into a token budget, and cuts a text at the end of a sentence or a word."""
 
 from __future__ import annotations
 

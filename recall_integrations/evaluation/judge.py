@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.reranking.gate import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.reranking.reranker import Reranker
+from recall_integrations.reranking.reranking import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.types import Memory, indexed_text
 
 

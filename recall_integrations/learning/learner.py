@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from datetime import timedelta
-from typing import Any
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
@@ -27,8 +26,7 @@ from recall_integrations.learning.measuring import (
     mean_ndcg,
     regressed,
 )
-from recall_integrations.learning.shelf import Event, Shelf, State
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Event, Shelf, State, Version
 from recall_integrations.records import record
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Scope
@@ -95,7 +93,6 @@ class Learner:
         store: the store whose recalls were judged.
         config: all settings; default the store's.
         told: called after each step, such as for metrics. An error of it ends the run.
-        timer: monotonic seconds.
         shelf: the shelf of versions; default the store's.
     """
 
@@ -105,17 +102,13 @@ class Learner:
         config: RecallConfig | None = None,
         *,
         told: Callable[[Step], None] | None = None,
-        timer: Callable[[], float] = time.monotonic,
         shelf: Shelf | None = None,
     ) -> None:
         self.store = store
         self._config = store.config if config is None else config
-        self._told, self._timer = told, timer
+        self._settings = self._config.learned
+        self._told = told
         self.shelf = Shelf(store.learned, store.entity_key) if shelf is None else shelf
-
-    @property
-    def _settings(self) -> Any:
-        return self._config.learned
 
     # -- runs --------------------------------------------------------------------------------------------------------
 
@@ -160,7 +153,7 @@ class Learner:
         return step
 
     def _scope(self, scope: Scope, count: int, *, force: bool) -> Step:
-        began, now = self._timer(), self._now()
+        began, now = time.monotonic(), self._now()
         state = self.shelf.state(self.shelf.name_of(scope), fresh=True)
         if not force and not self._due(state, now, count):
             return Step(scope=scope, step=SKIPPED, because="its time has not come")
@@ -172,7 +165,7 @@ class Learner:
             version=version,
             because=because,
             judged=len(judged),
-            took_ms=round((self._timer() - began) * 1e3, 1),
+            took_ms=round((time.monotonic() - began) * 1e3, 1),
             ndcg_by_plan=counted_by_plan(judged),
         )
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.adapters.sources import Source
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.indexes.scope_view import Mask, Rows
 from recall_integrations.indexes.vectors import OVERFETCH

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from recall_integrations.adapters.sources import Source
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import RecallConfig, checked_config
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, InvalidArgument, StorePathError
 from recall_integrations.ontop.arm import SEMANTIC, Borrowed, spec_of

@@ -19,7 +19,6 @@ from recall_integrations.query.parser import clean
 from recall_integrations.resilience.failures import time_of
 from recall_integrations.types import (
     Filters,
-    Scope,
     ScopeLike,
     TemporalWindow,
     checked_scope,
@@ -69,7 +68,9 @@ def checked_request(
         raise InvalidArgument(
             f"query_vector cannot be given under privacy={mode!r}: scores would tell vectors of memories. Ask in text."
         )
-    where = (checked_scope(scope),) if scopes is None else _of_several(scope, scopes)
+    if scope is not None and scopes is not None:
+        raise InvalidArgument("scope and scopes were given together. Put all of them into scopes.")
+    where = (checked_scope(scope),) if scopes is None else checked_scopes(scopes)
     return RecallRequest(
         text=text,
         k=places,
@@ -89,12 +90,6 @@ def checked_request(
         scopes=where if len(where) > 1 else (),
         as_of=None if as_of is None else checked_time(as_of, "as_of", InvalidArgument),
     )
-
-
-def _of_several(scope: object, scopes: object) -> tuple[Scope, ...]:
-    if scope is not None:
-        raise InvalidArgument("scope and scopes were given together. Put all of them into scopes.")
-    return checked_scopes(scopes)
 
 
 def checked_budget(time_budget_ms: object) -> float:

@@ -1,12 +1,21 @@
-"""Makes hits of candidates in order: fetched, explained, withheld as privacy asks, within the token budget."""
+"""Makes hits of candidates in order: fetched, explained, withheld as privacy asks, within the token budget.
+
+A recall of several scopes (`of_several`) is one recall of each, and one ranking of what they found. Scores can be
+compared across scopes: each is the probability that the memory is relevant, calibrated with the statistics of its own
+scope. What holds for all hits together (`k`, `tokens_max`, `ranking.abstain_below`) is applied to the one ranking.
+Memories of two scopes that say the same are two hits: each says where it is from.
+"""
 
 from __future__ import annotations
 
 import functools
+import heapq
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, tzinfo
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -38,17 +47,19 @@ from recall_integrations.ranking.arranging.newer import Overtaken
 from recall_integrations.ranking.calibration import within
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.looking import Watched
+from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.records import changed
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.store.fact_tables import State
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
+    CacheOutcome,
     Degradation,
     Hit,
     Memory,
     ParsedQuery,
+    RecallResult,
     hit_explained_later,
     hit_marked_later,
     indexed_text,
@@ -333,6 +344,11 @@ def packed(hits: Sequence[Hit], tokens_max: int | None) -> tuple[tuple[Hit, ...]
     return chosen.kept, [Degradation(stage="pack", reason="budget.tokens", detail=detail[0].upper() + detail[1:])]
 
 
+def _abstained(confidence: float, least: float) -> Degradation:
+    detail = f"The confidence {confidence:.2f} is below ranking.abstain_below {least:g}."
+    return Degradation(stage="deliver", reason="abstain", detail=detail)
+
+
 class Deliver(Stage):
     """Fetches, explains, withholds and packs the hits."""
 
@@ -350,8 +366,7 @@ class Deliver(Stage):
             confidence = None if confidence is None else round(confidence, PLACES)
         sure = confidence if confidence is not None else float(fused.scores.max(initial=0))
         if sure < self._abstain_below and not state.request.part:
-            detail = f"The confidence {sure:.2f} is below ranking.abstain_below {self._abstain_below:g}."
-            return state.degraded_by(Degradation(stage="deliver", reason="abstain", detail=detail))
+            return state.degraded_by(_abstained(sure, self._abstain_below))
         fused, left_out = self._sure_enough(fused, state.request)
         hits, problems = self._delivery.deliver(state, fused, turn.deadline)
         if confidence is not None:  # the token budget may have dropped some
@@ -369,3 +384,86 @@ class Deliver(Stage):
         kept = fused.take(enough, fused.scores[enough])
         detail = f"{less} of the {wanted} best score below {least:g}."
         return kept, [Degradation(stage="deliver", reason="score_min", detail=detail)] if less else []
+
+
+Answer = Callable[[RecallRequest, Deadline], RecallResult]
+
+
+def of_several(
+    request: RecallRequest, deadline: Deadline, answer: Answer, door: Door, abstain_below: float
+) -> RecallResult:
+    """Answer a request with several scopes."""
+    began, scopes, parts = time.perf_counter(), request.scopes, []
+    for i, scope in enumerate(scopes):
+        own = deadline.child(deadline.remaining_ms() / (len(scopes) - i))
+        one = replace(request, scope=scope, scopes=(), part=True, tokens_max=None)
+        parts.append(_before_eyes(one, own, answer, door))
+    hits = tuple(islice(_merged([part.hits for part in parts]), request.k))
+    # The best confidence of any scope: as if the others were not there.
+    confidence = max(part.confidence or 0.0 for part in parts)
+    problems: list[Degradation] = []
+    if hits and confidence < abstain_below:
+        hits, problems = (), [_abstained(confidence, abstain_below)]
+    else:
+        hits, problems = packed(hits, request.tokens_max)
+    named = [door.text(str(scope)) or f"scope {i + 1}" for i, scope in enumerate(scopes)]
+    timings = _added(parts)
+    timings["total"] = round((time.perf_counter() - began) * 1e3, 3)
+    return replace(
+        parts[0],
+        hits=hits,
+        cache=_outcome(parts),
+        degraded=(*_degraded(parts, named), *problems),
+        notes=tuple(note for part in parts for note in part.notes),
+        timings_ms=timings,
+        confidence=within(confidence, (hit.score for hit in hits)),
+        parts=tuple(replace(part, hits=()) for part in parts),
+    )
+
+
+def _before_eyes(request: RecallRequest, deadline: Deadline, answer: Answer, door: Door) -> RecallResult:
+    """Answer for one scope; to a watcher it is a step, with the stages inside."""
+    if request.watch is None:
+        return answer(request, deadline)
+    raised: list[BaseException] = []
+    step = Watched(request.watch, raised, door).begin("scope", {"scope": str(request.scope)})
+    try:
+        found = answer(replace(request, watch=step), deadline)
+    except BaseException as e:
+        step.end({}, e)
+        raise
+    step.end({"hits": [{"id": hit.memory.id, "score": hit.score} for hit in found.hits]})
+    told = (degradation("observer", raised[0]),) if raised else ()
+    return replace(found, degraded=(*found.degraded, *told))
+
+
+def _merged(lists: Sequence[Sequence[Hit]]) -> Iterator[Hit]:
+    """Merge lists of hits by falling score, ties by id and then by scope; each list stays in its order."""
+
+    def placed(hits: Sequence[Hit]) -> Iterator[tuple[float, str, str, Hit]]:
+        for hit in hits:
+            yield -hit.score, hit.memory.id or "", str(hit.scope), hit
+
+    found = heapq.merge(*map(placed, lists), key=lambda item: item[:3])
+    return (hit for *_, hit in found)
+
+
+def _degraded(parts: Iterable[RecallResult], named: Sequence[str]) -> Iterator[Degradation]:
+    """Yield the problems, each with the scope in which it arose."""
+    for name, part in zip(named, parts, strict=True):
+        for problem in part.degraded:
+            yield replace(problem, detail=f"{name}: {problem.detail}" if problem.detail else name)
+
+
+def _added(parts: Iterable[RecallResult]) -> dict[str, float]:
+    timings: dict[str, float] = {}
+    for part in parts:
+        for name, ms in part.timings_ms.items():
+            timings[name] = round(timings.get(name, 0.0) + ms, 3)
+    return timings
+
+
+def _outcome(parts: Sequence[RecallResult]) -> CacheOutcome:
+    """Return a hit of the cache where all parts were hits, as old as the oldest; else the first other outcome."""
+    missed = next((part.cache for part in parts if not part.cache.hit), None)
+    return missed or max((part.cache for part in parts), key=lambda outcome: outcome.age_ms)

@@ -1,6 +1,7 @@
-"""Tells observers of whole recalls (`types.observing`) about each recall. Their errors cannot cost it the answer.
+"""Who looks on at recalls: observers of whole recalls, watchers; and the last recalls, on which feedback may come.
 
-Without such observers nothing here is made or called.
+`Looking` tells observers (`types.observing`) about each recall; `Watched` tells a watcher (`recall(watch=…)`) what one
+does, a step at a time. Their errors cannot cost the answer. Without them nothing of it is made or called.
 """
 
 from __future__ import annotations
@@ -8,23 +9,96 @@ from __future__ import annotations
 import contextvars
 import functools
 import hashlib
+import itertools
 import logging
+import secrets
+import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from recall_integrations.errors import RecallError
 from recall_integrations.privacy.door import Door, told
+from recall_integrations.records import changed, record
+from recall_integrations.resilience import forking
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import TIMEOUT
 from recall_integrations.resilience.later import Later
-from recall_integrations.types import Degradation, RecallResult
-from recall_integrations.types.observing import ArmSeen, Look, PartSeen, RecallEvent, RecallObserver
+from recall_integrations.types import Degradation, RecallResult, Scope
+from recall_integrations.types.judged import RULES
+from recall_integrations.types.observing import (
+    ArmSeen,
+    Look,
+    PartSeen,
+    RecallEvent,
+    RecallObserver,
+    RecallRequest,
+    Step,
+)
 
 if TYPE_CHECKING:
     from recall_integrations.arms.base import ArmResult
-    from recall_integrations.recall.state import RecallState
-    from recall_integrations.types.observing import RecallRequest
+    from recall_integrations.recall.runner import RecallState
+
+
+RESULTS_MAX = 2_000  # recalls of an optimizer that are remembered for feedback
+_PREFIX_BYTES = 6
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Recalled:
+    """A recall that was answered."""
+
+    request: RecallRequest  # the recall's arguments
+    shown: tuple[tuple[Scope, str], ...]  # scope and id of each hit, in order
+    version: str = RULES  # name of the version that answered: `rules`, `v3`
+    signature: Callable[[], str]  # makes the signature of the query when somebody asks
+
+
+class Lately:
+    """Remembers recalls. Threads share it. A forked child begins other ids, and remembers nothing yet."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self._depth = forking.depth()
+        self._prefix, self._counter = secrets.token_hex(_PREFIX_BYTES), itertools.count(1)
+        self._kept: OrderedDict[str, Recalled] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def new_id(self) -> str:
+        """Return the id of a result: distinct from all that were ever given."""
+        if self._depth != forking.depth():
+            self._begin()
+        return f"{self._prefix}-{next(self._counter):x}"
+
+    def note(
+        self, result_id: str, request: RecallRequest, result: RecallResult, version: str, signature: Callable[[], str]
+    ) -> None:
+        """Remember a recall."""
+        where = request.scope
+        shown = tuple([(hit.scope or where, hit.memory.id or "") for hit in result.hits])
+        if request.watch is not None:  # whoever watches is not kept alive
+            request = changed(request, watch=None)
+        kept = Recalled(request=request, shown=shown, version=version, signature=signature)
+        with self._lock:
+            self._kept[result_id] = kept
+            if len(self._kept) > RESULTS_MAX:
+                self._kept.popitem(last=False)
+
+    def get(self, result_id: str) -> Recalled | None:
+        """Return a recall; `None` = it is not remembered, or not any more."""
+        with self._lock:
+            return self._kept.get(result_id)
+
+    def forget(self) -> None:
+        """Forget all recalls."""
+        with self._lock:
+            self._kept.clear()
+
 
 logger = logging.getLogger("recall_integrations")
 ARMS = "arms"
@@ -186,3 +260,145 @@ def _arms(runs: Sequence[_Searched], results: Sequence[ArmResult], first: frozen
         took_ms = (run.ended_s - run.began_s) * 1e3
         arms += [ArmSeen(name=n, began_s=run.began_s, took_ms=took_ms) for n in run.late if n not in last]
     return tuple(arms)
+
+
+FIRST = 10  # number of candidates whose ids are told
+Told = Mapping[str, Any]
+
+
+class Watched:
+    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it."""
+
+    def __init__(self, step: Step | None, raised: list[BaseException], door: Door) -> None:
+        self._step, self._raised, self._door = step, raised, door
+        self._ended, self._lock = False, threading.Lock()
+
+    def begin(self, name: str, inputs: Told) -> Watched:
+        """Begin a step inside of this one."""
+        inner: Step | None = None
+        if self._step is not None:
+            try:
+                inner = self._step.begin(name, inputs if self._door.open else {})
+            except failures() as e:  # a watcher must not cost the answer; the result names it
+                self._raised.append(e)
+        return Watched(inner, self._raised, self._door)
+
+    def end(self, outputs: Told, error: BaseException | None = None) -> None:
+        """End the step; what comes after that, from a thread that was given up, is not told."""
+        with self._lock:
+            over, self._ended = self._ended, True
+        if over or self._step is None:
+            return
+        told = outputs if self._door.open else {k: v for k, v in outputs.items() if k == "degraded"}
+        try:
+            if isinstance(error, Exception):
+                error = self._door.error(error)
+            self._step.end(told, error)
+        except failures() as e:  # as above
+            self._raised.append(e)
+
+
+def outputs(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> Told:
+    """Return a stage's output and its problems, as JSON has them."""
+    if not degraded:
+        return shown(stage, 1, state)
+    problems = [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in degraded]
+    return {**shown(stage, 1, state), "degraded": problems}
+
+
+def failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | None:
+    """Return the error of a stage whose fallback was taken; `None` where it was left out on purpose."""
+    said = next((d for d in degraded if d.stage == stage), None)
+    return None if said is None else RecallError(f"{said.reason}: {said.detail}")
+
+
+def _parsed(state: RecallState) -> Told:
+    parsed = state.parsed
+    if parsed is None:
+        return {}
+    window = parsed.temporal_window
+    return {
+        "language": parsed.language,
+        "specificity": round(parsed.specificity, 3),
+        "terms": list(parsed.terms),
+        "entities": [ref.name for ref in parsed.entity_refs],
+        "types": [str(hint) for hint in parsed.type_hints],
+        "negations": list(parsed.negations),
+        "window": None
+        if window is None
+        else [None if t is None else t.isoformat() for t in (window.start, window.end)],
+    }
+
+
+def _candidates(state: RecallState) -> Told:
+    fused, view = state.fused, state.view
+    if fused is None or view is None:
+        return {}
+    rows, scores = fused.rows[:FIRST].tolist(), fused.scores[:FIRST].tolist()
+    best = [{"id": view.ids[row], "score": float(score)} for row, score in zip(rows, scores, strict=True)]
+    return {"candidates": len(fused.rows), "best": best, "confidence": state.confidence}
+
+
+def shown(stage: str, which: int, state: RecallState) -> Told:
+    """Return the input (0) or the output (1) of a stage that we know; those of users are told by their names."""
+    both = _TOLD.get(stage)
+    return {} if both is None else both[which](state)
+
+
+_Show = Callable[["RecallState"], Told]
+
+
+def _planned(state: RecallState) -> Told:
+    plan = state.planned
+    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
+
+
+def _query(state: RecallState) -> Told:
+    return {"query": state.request.text}
+
+
+def _found(state: RecallState) -> Told:
+    return {"found": {result.arm: len(result.rows) for result in state.results}}
+
+
+def _hits(state: RecallState) -> Told:
+    return {"hits": [{"id": hit.memory.id, "score": hit.score} for hit in state.hits], "confidence": state.confidence}
+
+
+# The input and the output of each stage that we know.
+_TOLD: Mapping[str, tuple[_Show, _Show]] = {
+    "parse": (_query, _parsed),
+    "plan": (_parsed, _planned),
+    "embed": (_query, lambda _: {}),
+    "arms": (_planned, _found),
+    "rank": (_found, _candidates),
+    "rewrite": (
+        _query,
+        lambda state: {
+            "strategy": state.rewrite.strategy,
+            "reason": state.rewrite.reason,
+            "phrasings": list(state.query.rewrites) if state.rewrite.used else [],
+        },
+    ),
+    "rerank": (
+        _candidates,
+        lambda state: {
+            "reranker": state.rerank.reranker,
+            "reason": state.rerank.reason,
+            "scored": state.rerank.scored,
+            **_candidates(state),
+        },
+    ),
+    "arrange": (_candidates, _candidates),
+    "deliver": (
+        lambda state: {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)},
+        _hits,
+    ),
+    "cache": (_query, _hits),
+}
+
+
+def watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
+    """Return the watcher of a recall; `None` = nobody watches."""
+    watch = state.request.watch
+    return None if watch is None else Watched(watch, raised, state.door)

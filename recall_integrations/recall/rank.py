@@ -1,4 +1,4 @@
-"""`rank`: makes one list of those of the arms."""
+"""`rank`, `words`, `rerank`, `arrange`: make one list of those of the arms, and put it in order."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
 from recall_integrations.arms.base import whole
 from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
-from recall_integrations.arms.second_hop import SecondHop
+from recall_integrations.arms.retrievers import ArmSpec, MakeArm, own_lifts
 from recall_integrations.config import RankingConfig, RecallConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
@@ -29,9 +27,8 @@ from recall_integrations.ranking.features.reading import Asker, asker_of, denial
 from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.recall.deliver import Delivery
-from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.recall.search import Arms
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE
@@ -66,11 +63,6 @@ class Rank(Stage):
         self._graph = graph if isinstance(graph, GraphRetriever) else None
         self._evidence, self._lifts = evidence_of(arms, known_of(ranker)), own_lifts(arms)
 
-    @property
-    def graph(self) -> GraphRetriever | None:
-        """The graph arm, where it may be asked."""
-        return self._graph
-
     def run(self, state: RecallState, _turn: Turn) -> RecallState:
         """Return the state with `fused` and `confidence`."""
         view = state.scope
@@ -85,7 +77,7 @@ class Rank(Stage):
             allowed=state.searched,
             texts=texts,
             k=state.request.k,
-            hop=self._second_hop(state, texts),
+            hop=None if self._graph is None else self._graph.second_hop(view, texts, state.query.terms, state.searched),
             evidence=self._evidence,
             lifts=self._lifts,
             asker=self._asker(state),
@@ -127,11 +119,6 @@ class Rank(Stage):
             return None
         names = self._store.entities(state.scope.scope_id).index.names(user.entity_id)
         return asker_of(state.query, names)
-
-    def _second_hop(self, state: RecallState, texts: Callable[[NDArray[np.int64]], list[str]]) -> SecondHop | None:
-        if self._graph is None:
-            return None
-        return self._graph.second_hop(state.scope, texts, terms=state.query.terms, allowed=state.searched)
 
 
 SURE = 0.7  # score of a first hit by words and names, from which no vector is asked for

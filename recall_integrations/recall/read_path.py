@@ -19,16 +19,14 @@ from cachetools import LRUCache
 
 from recall_integrations.adapters.llm import resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
-from recall_integrations.arms.registry import ArmSpec, registered
+from recall_integrations.arms.retrievers import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.recall_config import ScopeSettings, acting, by_pattern
 from recall_integrations.delivery.searched import complaint
 from recall_integrations.delivery.showing import Showing, Shown, withheld
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.serving import served as served_by
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, Shelf, signature_of
+from recall_integrations.learning.versions import served as served_by
 from recall_integrations.planning.planner import RARE_ABOVE, settled
 from recall_integrations.privacy.door import Door, passing, screened
 from recall_integrations.query.entities.fallback import EntityFallback
@@ -37,17 +35,13 @@ from recall_integrations.ranking.feature_sum import Ranker, known_of
 from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
-from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.lately import Lately
-from recall_integrations.recall.looking import Looked, Looking
-from recall_integrations.recall.parse import LONG_CHARS, Parse
-from recall_integrations.recall.plan import Facts, Plan, decision
+from recall_integrations.recall.deliver import Deliver, Delivery, of_several
+from recall_integrations.recall.looking import Lately, Looked, Looking
+from recall_integrations.recall.plan import LONG_CHARS, Facts, Parse, Plan, decision
 from recall_integrations.recall.rank import Arrange, Rank, Rerank, Words
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
-from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
+from recall_integrations.recall.runner import Observer, RecallState, Runner, Stage, arranged
 from recall_integrations.recall.search import Arms, Embed
-from recall_integrations.recall.several import of_several
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankStage
@@ -56,7 +50,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CO
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import TRIES, serving
-from recall_integrations.resilience.guard import Guards, Health
+from recall_integrations.resilience.guard import Guards
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
@@ -65,13 +59,12 @@ from recall_integrations.types import (
     Note,
     ParsedQuery,
     RecallResult,
-    RetrievalPlan,
     Scope,
     ScopeLike,
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.observing import Feedback, RecallObserver, RecallRequest, Window
+from recall_integrations.types.observing import RecallObserver, RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 
 SCOPE_SETTINGS = "settings.scope"
@@ -147,19 +140,10 @@ class Sources:
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
 
-    def health(self) -> tuple[Health, ...]:
-        """Return the health of each component; see `QueryOptimizer.health`."""
-        return (*self.guards.health(), *self.store.health())
-
-    def learned(self, step: object) -> None:
-        """Tell observers of whole recalls of a step of learning."""
+    def tell(self, what: str, value: object) -> None:
+        """Tell observers of whole recalls, if there are any, of something besides recalls (`Looking.tell_later`)."""
         if self.looking is not None:
-            self.looking.tell_later("learned", step)
-
-    def judged(self, feedback: Feedback) -> None:
-        """Tell observers of whole recalls of feedback."""
-        if self.looking is not None:
-            self.looking.tell_later("judged", feedback)
+            self.looking.tell_later(what, value)
 
     def flush(self) -> None:
         """Wait for observers; see `QueryOptimizer.flush`."""
@@ -185,7 +169,7 @@ class ReadPath:
         self.runner = Runner(arranged(known, sources.stages), of_stages, outside)
         # `parse` and `plan` do the same without a recall as in one.
         self._parse = next((s for s in self.runner.stages if isinstance(s, Parse)), cast("Parse", known[0]))
-        self._plan = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
+        self.planning = next((s for s in self.runner.stages if isinstance(s, Plan)), cast("Plan", known[1]))
         self._caching: Caching | None = None
         if results is not None:
             self._caching = Caching(self.store, config, self._reading, results, literal=sources.literal)
@@ -285,7 +269,7 @@ class ReadPath:
             while not self._parse.loader.loaded(scope_id, until) and not until.over:
                 until.wait(BUSY_S)
             while not until.over and not self._filters_there(scope_id, filters):
-                if self._plan.filters_read(store.view(scope_id), request, until):
+                if self.planning.filters_read(store.view(scope_id), request, until):
                     break
                 until.wait(BUSY_S)
         return True
@@ -293,10 +277,6 @@ class ReadPath:
     def _filters_there(self, scope_id: int, filters: Filters) -> bool:
         """Say whether the columns of the filters are in memory."""
         return not filters or self.store.reader.filters_ready(self.store.view(scope_id), filters)
-
-    def plan(self, parsed: ParsedQuery) -> RetrievalPlan:
-        """Plan a parsed query; see `QueryOptimizer.plan`."""
-        return self._plan.made(parsed)
 
     def answer(
         self,
@@ -455,8 +435,7 @@ class ReadPaths:
             hidden = arguments.get("mode") in ("redact", "block")
             request = passing(Door("redact" if hidden else "allow", config.privacy.compiled), check)
         except RecallError as e:
-            if self.sources.looking is not None:
-                self.sources.looking.tell_later("refused", e)
+            self.sources.tell("refused", e)
             raise
         if arguments.get("time_budget_ms") is not None or request.scopes:
             return request

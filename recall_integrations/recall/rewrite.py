@@ -1,4 +1,4 @@
-"""Search once more for other words: with the arms that look for words and meaning, and with the recall's ranker."""
+"""`ask`, `rewrite`: search once more for an LLM's words, with the arms for words and meaning and the same ranker."""
 
 from __future__ import annotations
 
@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.scope_view import Rows
 from recall_integrations.ranking.arranging.arrange import with_phrasings
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.recall.parse import Parse
+from recall_integrations.recall.plan import Parse
 from recall_integrations.recall.rank import Rank
-from recall_integrations.recall.runner import Stage, Turn, degradation
+from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.recall.search import Arms, Embed
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import SIMPLE
 from recall_integrations.resilience.deadline import Deadline
@@ -34,8 +33,8 @@ from recall_integrations.rewriting.asking import (
     Asking,
     Phrasings,
     Rewriting,
+    instructs,
 )
-from recall_integrations.rewriting.phrasings import instructs
 from recall_integrations.types import Degradation, ParsedQuery, RewriteOutcome
 from recall_integrations.types.observing import Step
 

@@ -1,164 +1,162 @@
-"""Tells a watcher (`recall(watch=…)`) what a recall does, a step at a time. Its errors cannot cost the answer.
+"""The knowledge of one recall, its stages, and the runner that takes it through them.
 
-Without a watcher, nothing here is made or called.
+Every stage reads the state and returns an extended one; no state is changed.
 """
 
 from __future__ import annotations
 
-import threading
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import TimeoutError as FutureTimeout
 from dataclasses import field, replace
-from typing import Any
+from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from recall_integrations.arms.base import ArmResult
 from recall_integrations.errors import InvalidArgument, RecallError, RecallTimeout
+from recall_integrations.facts.deciding import Decided
+from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.indexes.vector_column import Similarities
+from recall_integrations.learning.versions import BY_RULES, Served
+from recall_integrations.planning.planner import Asked
 from recall_integrations.privacy.door import Door
-from recall_integrations.recall.looking import Searching
-from recall_integrations.recall.state import RecallState
-from recall_integrations.records import record
+from recall_integrations.ranking.arranging.newer import Overtaken
+from recall_integrations.ranking.fusion import Fused
+from recall_integrations.recall.looking import Looked, Searching, failure, outputs, shown, watched
+from recall_integrations.records import changed, record
 from recall_integrations.resilience.admission import MINIMAL, RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import NO_TIME, Guard, Pace
-from recall_integrations.types import Degradation
-from recall_integrations.types.observing import Step
+from recall_integrations.rewriting.asking import Asking
+from recall_integrations.types import (
+    CacheOutcome,
+    Contribution,
+    Degradation,
+    Hit,
+    Note,
+    ParsedQuery,
+    RerankOutcome,
+    RetrievalPlan,
+    RewriteOutcome,
+)
+from recall_integrations.types.observing import RecallRequest, Step
 
-FIRST = 10  # number of candidates whose ids are told
-Told = Mapping[str, Any]
-
-
-class Watched:
-    """A step that a watcher is told: it ends once, and errors of the watcher are kept. Threads share it."""
-
-    def __init__(self, step: Step | None, raised: list[BaseException], door: Door) -> None:
-        self._step, self._raised, self._door = step, raised, door
-        self._ended, self._lock = False, threading.Lock()
-
-    def begin(self, name: str, inputs: Told) -> Watched:
-        """Begin a step inside of this one."""
-        inner: Step | None = None
-        if self._step is not None:
-            try:
-                inner = self._step.begin(name, inputs if self._door.open else {})
-            except failures() as e:  # a watcher must not cost the answer; the result names it
-                self._raised.append(e)
-        return Watched(inner, self._raised, self._door)
-
-    def end(self, outputs: Told, error: BaseException | None = None) -> None:
-        """End the step; what comes after that, from a thread that was given up, is not told."""
-        with self._lock:
-            over, self._ended = self._ended, True
-        if over or self._step is None:
-            return
-        told = outputs if self._door.open else {k: v for k, v in outputs.items() if k == "degraded"}
-        try:
-            if isinstance(error, Exception):
-                error = self._door.error(error)
-            self._step.end(told, error)
-        except failures() as e:  # as above
-            self._raised.append(e)
+T = TypeVar("T")
 
 
-def _outputs(stage: str, state: RecallState, degraded: tuple[Degradation, ...]) -> Told:
-    """Return a stage's output and its problems, as JSON has them."""
-    if not degraded:
-        return _shown(stage, 1, state)
-    problems = [{"stage": d.stage, "reason": d.reason, "detail": d.detail} for d in degraded]
-    return {**_shown(stage, 1, state), "degraded": problems}
+def _held_by_none(_term: str) -> int:
+    return 0
 
 
-def _failure(stage: str, degraded: tuple[Degradation, ...]) -> RecallError | None:
-    """Return the error of a stage whose fallback was taken; `None` where it was left out on purpose."""
-    said = next((d for d in degraded if d.stage == stage), None)
-    return None if said is None else RecallError(f"{said.reason}: {said.detail}")
+@record(frozen=True, kw_only=True)  # without slots, which make `changed` take three times as long
+class RecallState:
+    """The knowledge of one recall so far, in the order in which the stages find it out.
+
+    Args:
+        request: the checked arguments.
+        door: what may leave the recall; whatever goes to the caller or to a service goes through it.
+        level: how much is left out, 0 = nothing (`resilience.admission`).
+        looked: tells observers of whole recalls about this one; `None` = there are none.
+        served: the version learned from use that answers this recall; default: the rules.
+        cache: whether the answer comes from the result cache; then no stage is run.
+        loading: whether the scope's columns are still being read, so that there is no view.
+        parsed: the query as understood (`parse`); `query` returns the same or raises.
+        unread: what a counterfactual forgets of the query, by names of rules.
+        frequency: counts the memories of the scope that hold a stem (`parse`).
+        planned: the plan (`plan`); `plan` returns the same or raises.
+        view: the scope's columns; `None` where nothing was ever remembered in it (`plan`).
+        allowed: rows that meet the filters; `None` = all (`plan`).
+        searched: rows that the arms look at; `None` = all (`plan`).
+        wanted: rows of the types asked for, which come first where they are too few to search them alone.
+        asked: the time or the session that decides; `None` = none does (`plan`).
+        held: what facts decide (`facts`); `None` = nothing.
+        trust: factor of all probabilities, below 1 where nothing lies in what was asked for (`plan`).
+        asking: the question that the LLM is asked (`ask`); `None` = there is none.
+        rewrite: outcome of the rewrites (`rewrite`).
+        phrased: row → the phrasing that lifted it (`rewrite`).
+        vectors: vectors of the query and its readings (`embed`), float32 `(m, d)`.
+        similarities: each row's best cosine with them, where vectors can be scanned.
+        results: what each arm found (`arms`).
+        fused: the candidates, best first (`rank`); `candidates` returns the same or raises.
+        confidence: probability that one of the first k is relevant; `None` = not known (`rank`).
+        reranked: row → the reranker's contribution (`rerank`).
+        rerank: outcome of the reranker.
+        denied: rows that are about a negated term (`arrange`).
+        folded: row → rows that repeat it (`arrange`).
+        overtaken: older row → the newer one about the same thing that comes before it (`arrange`).
+        hits: the answer (`deliver`).
+        degraded: the problems.
+        notes: notes that explain the answer.
+    """
+
+    request: RecallRequest
+    door: Door = field(default_factory=Door)
+    level: int = 0
+    looked: Looked | None = None
+    served: Served = BY_RULES
+    cache: CacheOutcome = field(default_factory=CacheOutcome)
+    loading: bool = False
+    parsed: ParsedQuery | None = None
+    unread: frozenset[str] = frozenset()
+    frequency: Callable[[str], int] = _held_by_none
+    planned: RetrievalPlan | None = None
+    view: ScopeView | None = None
+    allowed: Mask | None = None
+    searched: Mask | None = None
+    wanted: Mask | None = None
+    asked: Asked | None = None
+    held: Decided | None = None
+    trust: float = 1.0
+    asking: Asking | None = None
+    rewrite: RewriteOutcome = field(default_factory=RewriteOutcome)
+    phrased: Mapping[int, str] = field(default_factory=dict)
+    vectors: NDArray[np.float32] | None = None
+    similarities: Similarities | None = None
+    results: tuple[ArmResult, ...] = ()
+    fused: Fused | None = None
+    confidence: float | None = None
+    reranked: Mapping[int, Contribution] = field(default_factory=dict)
+    rerank: RerankOutcome = field(default_factory=RerankOutcome)
+    denied: frozenset[int] = frozenset()
+    folded: Mapping[int, Sequence[int]] = field(default_factory=dict)
+    overtaken: Mapping[int, Overtaken] = field(default_factory=dict)
+    hits: tuple[Hit, ...] = ()
+    degraded: tuple[Degradation, ...] = ()
+    notes: tuple[Note, ...] = ()
+
+    @property
+    def query(self) -> ParsedQuery:
+        """The query as understood. Raises `InvalidArgument` before `parse`."""
+        return _there(self.parsed, "parsed", "parse")
+
+    @property
+    def plan(self) -> RetrievalPlan:
+        """The plan of the query. Raises `InvalidArgument` before `plan`."""
+        return _there(self.planned, "planned", "plan")
+
+    @property
+    def scope(self) -> ScopeView:
+        """The scope's columns. Raises `InvalidArgument` before `plan`, and where nothing was ever remembered."""
+        return _there(self.view, "view", "plan")
+
+    @property
+    def candidates(self) -> Fused:
+        """The candidates, best first. Raises `InvalidArgument` before `rank`."""
+        return _there(self.fused, "fused", "rank")
+
+    def degraded_by(self, *more: Degradation) -> RecallState:
+        """Return the state with more problems."""
+        return changed(self, degraded=(*self.degraded, *more)) if more else self
 
 
-def _parsed(state: RecallState) -> Told:
-    parsed = state.parsed
-    if parsed is None:
-        return {}
-    window = parsed.temporal_window
-    return {
-        "language": parsed.language,
-        "specificity": round(parsed.specificity, 3),
-        "terms": list(parsed.terms),
-        "entities": [ref.name for ref in parsed.entity_refs],
-        "types": [str(hint) for hint in parsed.type_hints],
-        "negations": list(parsed.negations),
-        "window": None
-        if window is None
-        else [None if t is None else t.isoformat() for t in (window.start, window.end)],
-    }
-
-
-def _candidates(state: RecallState) -> Told:
-    fused, view = state.fused, state.view
-    if fused is None or view is None:
-        return {}
-    rows, scores = fused.rows[:FIRST].tolist(), fused.scores[:FIRST].tolist()
-    best = [{"id": view.ids[row], "score": float(score)} for row, score in zip(rows, scores, strict=True)]
-    return {"candidates": len(fused.rows), "best": best, "confidence": state.confidence}
-
-
-def _shown(stage: str, which: int, state: RecallState) -> Told:
-    """Return the input (0) or the output (1) of a stage that we know; those of users are told by their names."""
-    both = _TOLD.get(stage)
-    return {} if both is None else both[which](state)
-
-
-_Show = Callable[[RecallState], Told]
-
-
-def _planned(state: RecallState) -> Told:
-    plan = state.planned
-    return {} if plan is None else {"plan": plan.name, "arms": [a.name for a in plan.arms], "reason": plan.reason}
-
-
-def _query(state: RecallState) -> Told:
-    return {"query": state.request.text}
-
-
-def _found(state: RecallState) -> Told:
-    return {"found": {result.arm: len(result.rows) for result in state.results}}
-
-
-def _hits(state: RecallState) -> Told:
-    return {"hits": [{"id": hit.memory.id, "score": hit.score} for hit in state.hits], "confidence": state.confidence}
-
-
-# The input and the output of each stage that we know.
-_TOLD: Mapping[str, tuple[_Show, _Show]] = {
-    "parse": (_query, _parsed),
-    "plan": (_parsed, _planned),
-    "embed": (_query, lambda _: {}),
-    "arms": (_planned, _found),
-    "rank": (_found, _candidates),
-    "rewrite": (
-        _query,
-        lambda state: {
-            "strategy": state.rewrite.strategy,
-            "reason": state.rewrite.reason,
-            "phrasings": list(state.query.rewrites) if state.rewrite.used else [],
-        },
-    ),
-    "rerank": (
-        _candidates,
-        lambda state: {
-            "reranker": state.rerank.reranker,
-            "reason": state.rerank.reason,
-            "scored": state.rerank.scored,
-            **_candidates(state),
-        },
-    ),
-    "arrange": (_candidates, _candidates),
-    "deliver": (
-        lambda state: {"k": state.request.k, "tokens_max": state.request.tokens_max, **_candidates(state)},
-        _hits,
-    ),
-    "cache": (_query, _hits),
-}
+def _there(value: T | None, name: str, stage: str) -> T:
+    if value is None:
+        raise InvalidArgument(f"`{name}` is not known yet. Put the stage after {stage!r}.")
+    return value
 
 
 @record(slots=True)
@@ -243,6 +241,23 @@ class Stage(ABC):
         return state
 
 
+class FunctionStage(Stage):
+    """A stage of one function of the state, which only computes."""
+
+    may_hang = False
+
+    def __init__(
+        self, name: str, after: str, function: Callable[[RecallState], RecallState], *, essential: bool = False
+    ) -> None:
+        self.name, self.after, self.essential, self._function = name, after, essential, function
+
+    def applies(self, state: RecallState) -> bool:
+        return self.essential or super().applies(state)
+
+    def run(self, state: RecallState, _turn: Turn) -> RecallState:
+        return self._function(state)
+
+
 class Runner:
     """Takes recalls through stages. Threads share it."""
 
@@ -259,7 +274,7 @@ class Runner:
         begin = clock()
         timings: dict[str, float] = {}
         raised: list[BaseException] = []
-        watch, looked = _watched(state, raised), state.looked
+        watch, looked = watched(state, raised), state.looked
         for stage in self.stages:
             if not stage.applies(state):
                 continue
@@ -268,7 +283,7 @@ class Runner:
             if looked is not None:
                 turn.searching = []
                 looked.stage(stage.name)
-            step = None if watch is None else watch.begin(stage.name, _shown(stage.name, 0, state))
+            step = None if watch is None else watch.begin(stage.name, shown(stage.name, 0, state))
             turn.step = step
             try:
                 state, failed = self._through(stage, state, turn)
@@ -278,7 +293,7 @@ class Runner:
                 raise
             if step is not None:
                 problems = state.door.degradations(state.degraded[before:])
-                step.end(_outputs(stage.name, state, problems), _failure(stage.name, problems) if failed else None)
+                step.end(outputs(stage.name, state, problems), failure(stage.name, problems) if failed else None)
             took = (clock() - started) * 1e3
             timings[stage.name] = took
             if turn.timings_ms:
@@ -338,9 +353,9 @@ class Runner:
     def tell(self, stage: str, state: RecallState, took_ms: float) -> RecallState:
         """Tell observers of what was done before the stages; return the state with the errors that they raised."""
         raised: list[BaseException] = []
-        watch = _watched(state, raised)
+        watch = watched(state, raised)
         if watch is not None:
-            watch.begin(stage, _shown(stage, 0, state)).end(_shown(stage, 1, state))
+            watch.begin(stage, shown(stage, 0, state)).end(shown(stage, 1, state))
         if raised:
             state = state.degraded_by(degradation("observer", raised[0]))
         if not self._observers:
@@ -376,17 +391,10 @@ def _essential(stage: Stage, error: BaseException) -> Exception:
     return RecallError(f"The stage {stage.name!r} raised {type(error).__name__}: {error}")
 
 
-def _watched(state: RecallState, raised: list[BaseException]) -> Watched | None:
-    """Return the watcher of a recall; `None` = nobody watches."""
-    watch = state.request.watch
-    return None if watch is None else Watched(watch, raised, state.door)
-
-
-def degradation(stage: str, error: BaseException, reason: str | None = None) -> Degradation:
-    """Return the problem of a stage, with `reason` or the code of the error."""
-    if reason is None:
-        timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
-        reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
+def degradation(stage: str, error: BaseException) -> Degradation:
+    """Return the problem of a stage, with the code of the error."""
+    timed_out = isinstance(error, TimeoutError | FutureTimeout)  # two classes before Python 3.11
+    reason = error.code.lower() if isinstance(error, RecallError) else "timeout" if timed_out else "error"
     return Degradation(stage=stage, reason=reason, detail=f"{type(error).__name__}: {error}")
 
 

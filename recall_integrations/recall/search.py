@@ -1,4 +1,4 @@
-"""`embed`: the vectors of the query and of its readings."""
+"""`embed`, `arms`: the vectors of the query and of its readings, and what the arms find."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
-from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
+from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.indexes.windows import asked_mask
-from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
-from recall_integrations.recall.runner import Stage, Turn, degradation
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.plan import SHARE_BEFORE_ARMS
+from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import coarse_of
 from recall_integrations.resilience.admission import MINIMAL

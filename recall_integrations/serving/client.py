@@ -19,7 +19,7 @@ import httpx
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.travel import record_of
+from recall_integrations.delivery.as_data import record_of
 from recall_integrations.errors import InvalidArgument, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.retriever import OptimizedRecallRetriever

@@ -16,8 +16,7 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.connections import translated
-from recall_integrations.database.meta import get_meta, tenant_of
+from recall_integrations.database.meta import tenant_of
 from recall_integrations.database.sending import in_parts, insert_rows
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable

@@ -15,7 +15,7 @@ from sqlalchemy import Connection, insert, select
 from recall_integrations.database import schema
 from recall_integrations.database.postgres_errors import is_lost
 from recall_integrations.database.sending import FEW, check_texts, in_parts
-from recall_integrations.errors import IndexUnavailable, RecallError
+from recall_integrations.errors import RecallError
 from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.privacy.door import told

@@ -446,8 +446,8 @@ class RerankOutcome:
         pairs_saved: pairs of query and text that the gate spared it; 0 if it ran, or failed.
         saved_ms: milliseconds that these would have taken, by the median of its recent runs; `None` = not known yet.
         moved: number of the first k places that hold another memory than before.
-        regret_max: the most that a perfect reranker could have added, as `gate.regret_max` computes it; `None` = the
-            gate did not come so far.
+        regret_max: the most that a perfect reranker could have added, as `reranking.regret_max` computes it; `None` =
+            the gate did not come so far.
         trimmed: number of candidates that `rerank.threshold` left out.
     """
 

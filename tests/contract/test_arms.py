@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from recall_integrations import Memory
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.testing import ArmContract
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "extending.md"

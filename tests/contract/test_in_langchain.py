@@ -35,7 +35,7 @@ from recall_integrations import (
 )
 from recall_integrations.adapters.shapes import OF_MEMORY, OURS
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 NOW = datetime(2026, 3, 20, 12, tzinfo=timezone.utc)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import RecallConfig
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Limits, Served

@@ -20,7 +20,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Relation
 from recall_integrations.arms.base import ArmRequest, ArmResult, InMemory
-from recall_integrations.arms.registry import BUILT_IN, ArmSpec
+from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec
 from recall_integrations.config import (
     BreakerConfig,
     LimitsConfig,
@@ -33,8 +33,7 @@ from recall_integrations.config import (
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.feature_sum import FixedWeights
 from recall_integrations.recall import Stage, StageEvent, read_path
-from recall_integrations.recall.runner import Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Turn
 from recall_integrations.resilience.guard import RUNS_MIN
 
 NOW = datetime(2024, 5, 15, 12, tzinfo=timezone.utc)

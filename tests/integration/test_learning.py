@@ -15,7 +15,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.learning.learner import Learner
-from recall_integrations.learning.version import Version, signature_of
+from recall_integrations.learning.versions import Version, signature_of
 from recall_integrations.ranking.feature_sum import FixedWeights
 
 START = datetime(2026, 6, 1, tzinfo=timezone.utc)

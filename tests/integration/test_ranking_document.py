@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.config import STRATEGIES
 from recall_integrations.indexes.kind import GATES, Kind
 from recall_integrations.ranking import rank as stage

@@ -10,8 +10,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.ranking.arranging.arrange import FAR, WEIGHT
 from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting import asking as contract
-from recall_integrations.rewriting.asking import PHRASINGS_MAX
-from recall_integrations.rewriting.phrasings import REWRITE_CHARS_MAX, SHORT_CHARS_MAX
+from recall_integrations.rewriting.asking import PHRASINGS_MAX, REWRITE_CHARS_MAX, SHORT_CHARS_MAX
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "rewriting.md").read_text(encoding="utf-8")

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import STRATEGIES, RetrievalConfig
 from recall_integrations.planning.planner import RULES, make_plan
 from recall_integrations.recall import plan as planning

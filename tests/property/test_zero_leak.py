@@ -31,7 +31,7 @@ from rich.console import Console
 
 from recall_integrations import Memory, MemoryStore, OptimizedRecallRetriever, QueryOptimizer, RecallConfig, Relation
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import BreakerConfig, QueryConfig, RerankConfig
 from recall_integrations.console import explain as explanation
 from recall_integrations.console import rendering

@@ -71,7 +71,7 @@ def feedback(
     recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
     """
     from recall_integrations.console.learning import show_feedback
-    from recall_integrations.learning.as_data import feedback_data
+    from recall_integrations.delivery.as_data import feedback_data
 
     if query is None:
         told = "Say what was asked: --query TEXT"
@@ -132,7 +132,7 @@ def status(opening: Opening, as_json: bool) -> None:
     the shipped weights find, a version what it finds.
     """
     from recall_integrations.console.learning import show_status
-    from recall_integrations.learning.as_data import status_data
+    from recall_integrations.delivery.as_data import status_data
 
     config = opening.config
     with opening.optimizer() as optimizer:
@@ -153,7 +153,7 @@ def run(opening: Opening, force: bool, as_json: bool) -> None:
     itself with mode: learned.
     """
     from recall_integrations.console.learning import show_steps
-    from recall_integrations.learning.as_data import step_data
+    from recall_integrations.delivery.as_data import step_data
 
     with opening.optimizer() as optimizer, named_progress() as show:
         where = _where(opening, optimizer)
@@ -188,7 +188,7 @@ def rollback(opening: Opening, as_json: bool) -> None:
 
 def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
     from recall_integrations.console.learning import show_state
-    from recall_integrations.learning.as_data import state_data
+    from recall_integrations.delivery.as_data import state_data
 
     with opening.optimizer() as optimizer:
         where, learner = opening.where(optimizer.store), optimizer.learner()

@@ -7,10 +7,8 @@ from typing import Any
 from fastapi import APIRouter, Response
 from pydantic import Field, FiniteFloat
 
-from recall_integrations.delivery.as_data import result_data
-from recall_integrations.delivery.travel import packed_marks, packed_record
+from recall_integrations.delivery.as_data import feedback_data, packed_marks, packed_record, result_data
 from recall_integrations.errors import NotFound, RecallError
-from recall_integrations.learning.as_data import feedback_data
 from recall_integrations.serving.models import (
     Asked,
     Budget,
@@ -149,7 +147,7 @@ class Run:
 
 
 class Recorded(Run):
-    """A recall whose result travels whole, as `delivery.travel` writes it."""
+    """A recall whose result travels whole, as `delivery.as_data` writes it."""
 
     def data(self, result: RecallResult) -> dict[str, Any]:
         record, marks = packed_record(result), packed_marks(result)

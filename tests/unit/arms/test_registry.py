@@ -11,7 +11,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
 from recall_integrations.arms import ArmRequest, ArmResult, ArmSpec
-from recall_integrations.arms.registry import BUILT_IN, own_lifts, registered
+from recall_integrations.arms.retrievers import BUILT_IN, own_lifts, registered
 from recall_integrations.config import ARMS
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.rank import evidence_of

@@ -12,8 +12,7 @@ from click.testing import CliRunner, Result
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Shelf, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
 
 Recall = Callable[..., Result]

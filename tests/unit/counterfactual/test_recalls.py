@@ -9,12 +9,18 @@ import pytest
 
 from recall_integrations import Filters, Memory, QueryOptimizer, RecallConfig, RerankConfig, Scope
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.config import ARMS
 from recall_integrations.console import demo as demo_data
 from recall_integrations.console.demo import demo_optimizer, demo_texts
-from recall_integrations.counterfactual.parts import RULES, part_of
-from recall_integrations.counterfactual.recalls import Counterfactuals, LeftOut, counterfactuals, counterfactuals_data
+from recall_integrations.counterfactual.recalls import (
+    RULES,
+    Counterfactuals,
+    LeftOut,
+    counterfactuals,
+    counterfactuals_data,
+    part_of,
+)
 from recall_integrations.errors import InvalidArgument, InvalidQuery
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.rank import DENIAL

@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, Relation, Scope, TemporalWindow
-from recall_integrations.delivery.travel import packed_record, record_of
+from recall_integrations.delivery.as_data import packed_record, record_of
 from recall_integrations.errors import ServerError
 from recall_integrations.types import (
     Contribution,

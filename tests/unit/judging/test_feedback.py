@@ -12,12 +12,10 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config.recall_config import ScopeSettings
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed
-from recall_integrations.judging.feedback import AGAIN, CITED, RATED, SAID
-from recall_integrations.judging.replay import PAIRS_KEPT
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import Version
+from recall_integrations.judging.feedback import AGAIN, CITED, OPTIMIZERS_KEPT, RATED, SAID
+from recall_integrations.learning.versions import Shelf, Version
 from recall_integrations.ranking.feature_sum import FixedWeights
-from recall_integrations.recall import lately
+from recall_integrations.recall import looking
 from recall_integrations.types.judged import GAINS_MAX
 from tests.rows import each_row
 
@@ -170,7 +168,7 @@ def test_a_recall_of_several_scopes(store, optimizer) -> None:
 
 
 def test_only_so_many_are_remembered(store, monkeypatch) -> None:
-    monkeypatch.setattr(lately, "RESULTS_MAX", 2)
+    monkeypatch.setattr(looking, "RESULTS_MAX", 2)
     with closing(QueryOptimizer(store)) as optimizer:
         results = [optimizer.recall("kestrel", scope=ANN) for _ in range(3)]
         with pytest.raises(NotFound):
@@ -223,7 +221,7 @@ def test_a_closed_optimizer_and_a_closed_store_say_so(store) -> None:
 def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, monkeypatch) -> None:
     own = tuple(
         ScopeSettings(user_id=f"u{i}", settings=(("ranking.recency_half_life_days", 10.0 + i),))
-        for i in range(PAIRS_KEPT + 2)
+        for i in range(OPTIMIZERS_KEPT + 2)
     )
     config = RecallConfig(scopes=own)
     with closing(QueryOptimizer(store, config=config, clock=lambda: NOW)) as made:
@@ -235,14 +233,14 @@ def test_what_replays_scopes_of_other_settings_is_closed_when_it_leaves(store, m
             return varied[-1]
 
         monkeypatch.setattr(made, "varied", noted)
-        for i in range(PAIRS_KEPT + 2):
+        for i in range(OPTIMIZERS_KEPT + 2):
             scope = Scope(user_id=f"u{i}")
             store.remember(Memory("The kestrel deploy failed", id="m0"), scope=scope)
             made.feedback(made.recall("kestrel", scope=scope), helpful=["m0"])
             made.flush()
-        assert len(varied) == 2 * (PAIRS_KEPT + 2)  # with features, and without
+        assert len(varied) == OPTIMIZERS_KEPT + 2
         for place, one in enumerate(varied):
-            if place < 4:
+            if place < 2:
                 with pytest.raises(StoreClosed):
                     one.recall("kestrel", scope=ANN)
             else:

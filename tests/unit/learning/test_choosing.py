@@ -11,9 +11,7 @@ from recall_integrations.learning.making import new_weights, plans_for, utilitie
 def test_a_better_plan_is_chosen_for_its_signature_only(judged_of) -> None:
     good = judged_of(60, orders={"plan:precise": 0.95, "plan:temporal": 0.1})
     other = judged_of(60, seed=1, orders={"plan:precise": 0.0}, signature="time, vague, short")
-    found = plans_for([*good, *other], least=30)
-    assert {signature: choice.plan for signature, choice in found.items()} == {"plain, vague, short": "precise"}
-    assert found["plain, vague, short"].gap.low > 0
+    assert plans_for([*good, *other], least=30) == {"plain, vague, short": "precise"}
 
 
 def test_too_few_judged_recalls_choose_nothing(judged_of) -> None:
@@ -46,7 +44,7 @@ def test_luck_chooses_nothing(judged_of) -> None:
 def test_what_an_arm_is_worth(judged_of) -> None:
     judged = judged_of(80, orders={"without:lexical": 0.0, "without:graph": 1.0})
     worth = utilities(judged)
-    assert worth["lexical"].mean > 0 > worth["graph"].mean
+    assert worth["lexical"] > 0 > worth["graph"]
 
 
 def test_weights_move_by_a_tenth_at_most_and_stay_in_bounds() -> None:

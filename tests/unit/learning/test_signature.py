@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recall_integrations.learning.version import signature_of
+from recall_integrations.learning.versions import signature_of
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, TemporalWindow
 from tests.rows import each_row

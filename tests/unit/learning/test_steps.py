@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from recall_integrations.learning.making import learnable
-from recall_integrations.learning.steps import Learned, figures, fitted, learned_steps, lists_of
+from recall_integrations.learning.making import Learned, figures, fitted, learnable, learned_steps, lists_of
 from recall_integrations.ranking.feature_sum import STEP_MAX
 
 

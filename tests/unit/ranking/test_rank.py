@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.config import ARMS, PlannerConfig
 from recall_integrations.ranking import rank as stage
 from recall_integrations.ranking.features.compute import FEATURES

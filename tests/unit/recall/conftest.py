@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 from recall_integrations.types import Filters, Scope
 from recall_integrations.types.observing import RecallRequest
 

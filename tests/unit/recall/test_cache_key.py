@@ -13,7 +13,7 @@ import pytest
 
 from recall_integrations import QueryOptimizer
 from recall_integrations.recall.caching import key_of, loose, meaning
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Filters, Scope, TemporalWindow
 from tests.rows import each_row

@@ -16,7 +16,7 @@ from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, Re
 from recall_integrations.config import PlannerConfig, RankingConfig, RerankConfig, RetrievalConfig
 from recall_integrations.errors import DegradationFailed, StoreClosed
 from recall_integrations.recall import Stage, StageEvent, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 from recall_integrations.resilience import admission
 from recall_integrations.store.spellers import Spellers
 from tests.rows import each_row

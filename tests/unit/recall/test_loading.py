@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from recall_integrations.errors import StoreCorrupt
-from recall_integrations.recall.parse import SCOPES_AT_ONCE, Loader
+from recall_integrations.recall.plan import SCOPES_AT_ONCE, Loader
 from recall_integrations.resilience.deadline import Deadline
 
 LONG = Deadline.after(None)

@@ -13,7 +13,7 @@ import pytest
 from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config import LimitsConfig, PlannerConfig
 from recall_integrations.errors import EmbeddingError, NotSearched, RecallError, RecallTimeout
-from recall_integrations.recall.parse import SCOPES_AT_ONCE, Loader
+from recall_integrations.recall.plan import SCOPES_AT_ONCE, Loader
 
 TEXTS = ["My cat is called Otto", "The deploy is on Friday", "I drink green tea", "We chose PostgreSQL", "Sam hikes"]
 OTHER_WORDS = "zebra xylophone"  # no memory holds them: words alone find nothing

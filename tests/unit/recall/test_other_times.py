@@ -10,7 +10,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, TemporalWindow
 from recall_integrations.recall.plan import Facts, other_time
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 
 SATURDAY = datetime(2026, 6, 20, 18, tzinfo=timezone.utc)
 

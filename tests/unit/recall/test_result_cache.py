@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.recall.caching import Kept, Key, ResultCache, copied
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 from recall_integrations.store.revisions import Revisions
 from recall_integrations.types import Hit, Memory, ParsedQuery, RecallResult, RetrievalPlan, Scope
 from recall_integrations.types.observing import RecallRequest

@@ -22,8 +22,7 @@ from recall_integrations.ranking.fusion import Fused
 from recall_integrations.ranking.rank import EXACT_POOL
 from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.recall.deliver import Deliver
-from recall_integrations.recall.parse import SHARE_BEFORE_ARMS, Parse
-from recall_integrations.recall.plan import Plan
+from recall_integrations.recall.plan import SHARE_BEFORE_ARMS, Parse, Plan
 from recall_integrations.recall.rank import Rank, Rerank, _trusted
 from recall_integrations.recall.runner import Runner
 from recall_integrations.recall.search import Arms, _windowed

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.delivery.searched import OPTIONS, complaint
 from recall_integrations.errors import (
     DegradationFailed,

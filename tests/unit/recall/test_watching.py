@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfig, RewritingConfig, Scope
 from recall_integrations.arms.base import ArmRequest, ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.recall import RecallState, Stage, Turn
 
 ASKED = "who likes green tea?"

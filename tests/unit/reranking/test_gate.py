@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.reranking.gate import (
+from recall_integrations.reranking.reranking import (
     GateInput,
     regret_max,
     should_rerank,

@@ -11,9 +11,8 @@ import pytest
 
 from recall_integrations.config import RerankConfig
 from recall_integrations.errors import ConfigError, StoreClosed
-from recall_integrations.reranking.gate import Band
 from recall_integrations.reranking.reranker import Judged, RerankError
-from recall_integrations.reranking.reranking import Reranked, RerankRequest, RerankStage
+from recall_integrations.reranking.reranking import Band, Reranked, RerankRequest, RerankStage
 from recall_integrations.resilience.breaker import Breaker
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import PROBE_EVERY, Busy, Guard

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.reranking.gate import work_of
+from recall_integrations.reranking.reranking import work_of
 from recall_integrations.resilience.guard import PROBE_EVERY, Estimate, Pace, Window, median
 
 

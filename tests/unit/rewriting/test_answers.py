@@ -6,7 +6,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.rewriting.phrasings import parse_rewrites, prompt_for, skip_reason
+from recall_integrations.rewriting.asking import parse_rewrites, prompt_for, skip_reason
 from tests.rows import each_row
 
 QUERY = "that thing I mentioned about storage"

@@ -91,7 +91,7 @@ def test_what_is_too_old_is_removed(store) -> None:
 def test_forgetting_a_user_forgets_what_was_said_and_learned(store) -> None:
     store.judgements.put(ANN, of(), settings=SETTINGS)
     store.judgements.put(BOB, of(), settings=SETTINGS)
-    from recall_integrations.learning.shelf import Event, Shelf
+    from recall_integrations.learning.versions import Event, Shelf
 
     shelf = Shelf(store.learned, store.entity_key)
     for scope in (ANN, BOB):

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms import second_hop as module
-from recall_integrations.arms.document_names import keys_of
-from recall_integrations.arms.second_hop import NamePostings, documents, text_of
+from recall_integrations.arms.second_hop import NamePostings, documents, keys_of, text_of
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import content, stem, stems

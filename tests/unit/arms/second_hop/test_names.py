@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from recall_integrations.arms.document_names import CHARS_MAX, NAMES_MAX, WORDS_MAX, beginning, names_in, said_in
+from recall_integrations.arms.second_hop import CHARS_MAX, NAME_WORDS_MAX, NAMES_MAX, beginning, names_in, said_in
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.text import content, stem
 from tests.rows import each_row
@@ -51,8 +51,8 @@ def test_a_name_counts_once_whatever_its_small_words() -> None:
 
 
 def test_long_runs_and_long_texts_are_bounded() -> None:
-    assert names_in("at " + " ".join(f"Norv{i}" for i in range(WORDS_MAX))) != {}
-    assert names_in("at " + " ".join(f"Norv{i}" for i in range(WORDS_MAX + 1))) == {}
+    assert names_in("at " + " ".join(f"Norv{i}" for i in range(NAME_WORDS_MAX))) != {}
+    assert names_in("at " + " ".join(f"Norv{i}" for i in range(NAME_WORDS_MAX + 1))) == {}
     assert len(names_in(", ".join(f"Norv{i}" for i in range(2 * NAMES_MAX)))) == NAMES_MAX
     assert names_in("x " * (CHARS_MAX // 2) + "Kestrel") == {}
 
@@ -62,7 +62,7 @@ def test_names_as_numbers_of_stems() -> None:
     lexicon.ids_of(["lanterns", "amber", "sam"])
     said = said_in("in Amber Lanterns, said to Sam", lexicon)
     assert said.names == ("Amber Lanterns", "Sam")
-    assert said.stems.shape == (2, WORDS_MAX)
+    assert said.stems.shape == (2, NAME_WORDS_MAX)
     numbers = [lexicon.stem_of(stem(word)) for word in ("amber", "lanterns", "sam")]
     assert said.stems[:, :3].tolist() == [[*numbers[:2], -1], [numbers[2], -1, -1]]
     assert len(said.keys) == len(set(said.keys.tolist())) == 2
@@ -70,7 +70,7 @@ def test_names_as_numbers_of_stems() -> None:
 
 def test_a_text_without_names() -> None:
     said = said_in("nobody", Lexicon())
-    assert (said.names, said.stems.shape, said.keys.shape) == ((), (0, WORDS_MAX), (0,))
+    assert (said.names, said.stems.shape, said.keys.shape) == ((), (0, NAME_WORDS_MAX), (0,))
 
 
 def test_the_beginning_of_a_name() -> None:

@@ -22,7 +22,7 @@ from benchmarks.learning.using import TENANT, Person, Use, order_by
 from recall_integrations.config.sections import LearnedConfig
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.learning.making import learnable
-from recall_integrations.learning.version import Version
+from recall_integrations.learning.versions import Version
 from recall_integrations.types import Scope
 from recall_integrations.types.judged import RULES, Replay
 

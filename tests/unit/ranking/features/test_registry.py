@@ -11,7 +11,7 @@ import pytest
 
 from benchmarks.quality.stages import feature_groups
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult, Scope
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.kind import GATES
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker

@@ -1,33 +1,128 @@
-"""The versions of scopes, and what serves each: a text for each version and one for the state.
+"""Versions of what was learned: steps, weights of arms and plans; where they are kept; which one answers a recall.
 
-`store.judgements` says where they are kept, and that a process which is killed leaves them whole.
+A version is a text of JSON. A scope has one text for each of its versions and one for its state; `store.learned_rows`
+says where they are kept, and that a process which is killed leaves them whole. A version on trial answers a stable
+share of the queries.
+
+A signature is six properties of a parsed query, none of which is a word of it: whether it names entities, asks for a
+time, for types, holds a negation, how specific it is (three buckets, at the thresholds of the planner's defaults) and
+how long (two): 2⁴ · 3 · 2 = 96.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import asdict, replace
-from typing import Any, Literal, NamedTuple
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import asdict, field, replace
+from typing import Annotated, Any, Literal, NamedTuple
 
-from cachetools import LRUCache
-from pydantic import TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 
 from recall_integrations.errors import InvalidArgument, StoreError
-from recall_integrations.learning.version import Version, VersionId, from_json, valid_id
-from recall_integrations.ranking.feature_sum import FixedWeights, SteppedWeights
+from recall_integrations.patterns import regex
+from recall_integrations.query.features import IMPLICIT
+from recall_integrations.ranking.feature_sum import STEP_MAX, FixedWeights, SteppedWeights
 from recall_integrations.ranking.rank import calibration_of
 from recall_integrations.records import record
 from recall_integrations.store.judgements import LearnedRows, name_of
-from recall_integrations.types import Scope
+from recall_integrations.types import ParsedQuery, RetrievalPlan, Scope
 from recall_integrations.types.judged import RULES
+from recall_integrations.types.query import PLANS
+
+VAGUE, SPECIFIC = 0.4, 0.8  # bounds of the three buckets of specificity
+LONG = 7  # words from which a query is long
+_HAS = ("names", "time", "types", "negation")
+
+
+def signature_of(parsed: ParsedQuery) -> str:
+    """Return the signature of a query, readable: `names+time, specific, short`."""
+    has = (
+        any(ref.stage != IMPLICIT for ref in parsed.entity_refs),
+        parsed.temporal_window is not None or parsed.session is not None,
+        bool(parsed.type_cues or parsed.type_filters),
+        bool(parsed.negations),
+    )
+    named = "+".join(name for name, there in zip(_HAS, has, strict=True) if there) or "plain"
+    specificity = round(parsed.specificity, 3)
+    bucket = "vague" if specificity < VAGUE else "middling" if specificity < SPECIFIC else "specific"
+    return f"{named}, {bucket}, {'long' if len(parsed.original.split()) >= LONG else 'short'}"
+
+
+WEIGHT_MIN, WEIGHT_MAX = 0.1, 3.0  # of an arm
+FORMAT = "recall-version-1"
+_ID = regex(r"v[0-9]{1,9}")
+VersionId = Annotated[str, Field(pattern=r"^v[0-9]{1,9}$")]
+Step = Annotated[float, Field(ge=-STEP_MAX, le=STEP_MAX, strict=True)]
+Weight = Annotated[float, Field(ge=WEIGHT_MIN, le=WEIGHT_MAX, strict=True)]
+Plan = Annotated[str, Field(pattern=f"^({'|'.join(PLANS)})$")]
+Count = Annotated[int, Field(ge=0, strict=True)]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Version:
+    """The steps, weights and plans that were learned at one time.
+
+    Args:
+        id: `v1`, `v2`, … within its scope.
+        parent: the version that served when it was made; `rules` = none.
+        judged: number of recalls that it was made from.
+        steps: feature → step from the shipped weight.
+        arms: arm → factor of its weight in every plan, in [0.1, 3.0].
+        plans: signature → name of the plan that replaces the rules'.
+        ranker: version of the shipped weights that the steps are from.
+    """
+
+    id: VersionId
+    parent: str = RULES
+    judged: Count = 0
+    steps: Mapping[str, Step] = field(default_factory=dict)
+    arms: Mapping[str, Weight] = field(default_factory=dict)
+    plans: Mapping[str, Plan] = field(default_factory=dict)
+    ranker: str = ""
+
+    def to_json(self) -> str:
+        """Write the version as `from_json` reads it."""
+        return json.dumps({"format": FORMAT, **asdict(self)}, indent=2, ensure_ascii=False, sort_keys=True) + "\n"
+
+    def applied(self, plan: RetrievalPlan) -> RetrievalPlan:
+        """Return a plan with the weights of its arms."""
+        if not self.arms:
+            return plan
+        arms = tuple(
+            replace(arm, weight=round(arm.weight * self.arms[arm.name], 6)) if arm.name in self.arms else arm
+            for arm in plan.arms
+        )
+        return replace(plan, arms=arms)
+
+
+def from_json(text: str, where: str) -> Version:
+    """Read a version."""
+    try:
+        fields = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as e:
+        raise InvalidArgument(
+            f"{where} cannot be read as JSON: {e}. `recall learn STORE rollback` goes back to rules."
+        ) from e
+    if not isinstance(fields, dict) or fields.get("format") != FORMAT:
+        raise InvalidArgument(f"{where} must be a mapping with format {FORMAT!r}. Another version may have written it.")
+    try:
+        return TypeAdapter(Version).validate_python(fields)
+    except ValidationError as e:
+        first = e.errors(include_url=False)[0]
+        raise InvalidArgument(f"{where}: {'.'.join(map(str, first['loc']))} is damaged: {first['msg']}.") from e
+
+
+def valid_id(text: str) -> bool:
+    """Say whether a text is the id of a version."""
+    return _ID.fullmatch(text) is not None
+
 
 STATE = "state.json"
 _SUFFIX = ".json"
-NAMES_MAX = 10_000  # names of scopes, in memory
 EVENTS_MAX = 200  # the last ones are kept
 CHANGE_WAIT_S = 5.0  # seconds to wait for another process that learns
 LOOK_SECONDS = 1.0  # seconds until a change that another process made is seen
@@ -84,20 +179,14 @@ class Shelf:
 
     def __init__(self, kept: LearnedRows, key: bytes, timer: Callable[[], float] = time.monotonic) -> None:
         self._kept, self._key, self._timer, self._lock = kept, key, timer, threading.Lock()
-        self._naming = threading.Lock()
         self._states: dict[str, tuple[float, object | None, State]] = {}
         self._versions: dict[tuple[str, str], Version] = {}
         self._rankers: dict[tuple[str, str], SteppedWeights | None] = {}
-        self._names: LRUCache[Scope, str] = LRUCache(NAMES_MAX)
         self._there: tuple[float, bool] = (-LOOK_SECONDS, False)
 
     def name_of(self, scope: Scope) -> str:
         """Return the name under which the texts of a scope are kept."""
-        with self._naming:
-            name = self._names.get(scope)
-            if name is None:
-                name = self._names[scope] = name_of(scope, self._key)
-            return name
+        return name_of(scope, self._key)
 
     def any(self) -> bool:
         """Say whether anything was ever learned in this store; looked at once a second."""
@@ -171,11 +260,9 @@ class Shelf:
         """Write a version. It serves nobody yet."""
         self._kept.put(name, _file(version.id), version.to_json())
 
-    @contextmanager
-    def alone(self, wait_s: float = 0.0) -> Iterator[None]:
+    def alone(self, wait_s: float = 0.0) -> AbstractContextManager[None]:
         """Keep others from learning and from changing what serves, inside. Reentrant."""
-        with self._kept.alone(wait_s):
-            yield
+        return self._kept.alone(wait_s)
 
     def change(self, name: str, change: Callable[[State], State]) -> State:
         """Write a state that is made of the one before."""
@@ -189,3 +276,52 @@ class Shelf:
 
 def _file(version_id: str) -> str:
     return f"{version_id}{_SUFFIX}"
+
+
+_WHOLE = 2**64
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class Served:
+    """The version that answers a recall."""
+
+    version: Version | None = None  # the version; `None` = the rules answer
+    ranker: FixedWeights | None = None  # the fixed sum with its steps; `None` = it has none
+
+    @property
+    def label(self) -> str:
+        """Label of the version in results and replays: `rules`, `v3`."""
+        return RULES if self.version is None else self.version.id
+
+
+BY_RULES = Served()
+
+
+def share_of(name: str, version: str, text: str) -> float:
+    """Return a number in [0, 1) that is always the same for a scope, a version and a query."""
+    said = f"{name}\0{version}\0{' '.join(text.casefold().split())}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.blake2b(said, digest_size=8).digest(), "big") / _WHOLE
+
+
+def served(shelf: Shelf, scope: Scope, text: str, share: float) -> Served:
+    """Return the version that answers a query."""
+    if not shelf.any():
+        return BY_RULES
+    name = shelf.name_of(scope)
+    state = shelf.state(name)
+    if state.candidate and share_of(name, state.candidate, text) < share:
+        version = shelf.version(name, state.candidate)
+        if version is not None:
+            return Served(version=version, ranker=shelf.ranker(name, version))
+    version = shelf.version(name, state.serving)
+    return BY_RULES if version is None else Served(version=version, ranker=shelf.ranker(name, version))
+
+
+def to_replay(shelf: Shelf, scope: Scope) -> tuple[Served, ...]:
+    """Return the versions whose orders a replay notes: what serves a scope and what is tried there."""
+    if not shelf.any():
+        return ()
+    name = shelf.name_of(scope)
+    state = shelf.state(name)
+    versions = [shelf.version(name, one) for one in (state.serving, state.candidate)]
+    return tuple(Served(version=one, ranker=shelf.ranker(name, one)) for one in versions if one is not None)
