@@ -52,8 +52,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         "tests/unit/query",
         *_RECALL,
     ),
-    "query/terms.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
-    "query/wanted_times.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
     "query/temporal/rules_relative.py": ("tests/unit/query/temporal",),
     "ranking/fusion.py": ("tests/unit/ranking/test_fusion.py", *_RECALL),
     "ranking/arranging/arrange.py": (

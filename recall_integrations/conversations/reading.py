@@ -20,8 +20,8 @@ from typing import Any
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import holds, plain
-from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.said import name_key
+from recall_integrations.facts.sentences import given_time
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record

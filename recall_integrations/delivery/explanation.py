@@ -21,8 +21,8 @@ from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.temporal.translation import is_unit, only_time
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused, InOrder
 from recall_integrations.records import record

@@ -29,14 +29,13 @@ from numpy.typing import NDArray
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.asking import framing
-from recall_integrations.query.by_table.cues import courtesies
-from recall_integrations.query.date_words import in_calendar
+from recall_integrations.query.by_table.cues import courtesies, tense_of
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.findings import Findings
-from recall_integrations.query.occurrences import tense_of
-from recall_integrations.query.spans import Span, inside
 from recall_integrations.query.temporal.parser import may_have_window
 from recall_integrations.query.temporal.tense import PAST, asked_tense
+from recall_integrations.query.temporal.translation import in_calendar
+from recall_integrations.query.words import Span, inside
 from recall_integrations.text import Token
 
 Sentence = tuple[int, int, str]  # begin, end, the marks at its end

@@ -4,24 +4,85 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import field
 from operator import attrgetter
 from typing import TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
 from recall_integrations.errors import RecallError
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.query.by_table.person import NOBODY, AskedRole
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.entities import EntityIndex
+from recall_integrations.query.entities.state import entity_id_of
+from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.negation import Negation
-from recall_integrations.query.spans import Span, Spans, inside
-from recall_integrations.query.words import QueryWords
+from recall_integrations.query.spelling import Speller
+from recall_integrations.query.words import QueryWords, Span, Spans, inside
 from recall_integrations.records import record
 from recall_integrations.text import Token
-from recall_integrations.types import Degradation, EntityRef, TemporalWindow
+from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
+from recall_integrations.text.spoken import Spoken
+from recall_integrations.types import Degradation, EntityRef, Scope, TemporalWindow
 from recall_integrations.types.query import Correction, Identifier, SessionRef
+
+SPEAKERS_MAX = 16  # actors with the role of the user; of more, none is looked at
+USER = "user"  # name of the user in a scope without a user id, and in chat logs
+
+
+def implicit_user(
+    scope: Scope, index: EntityIndex | None = None, speakers: Sequence[str] = (), key: bytes = b""
+) -> EntityRef:
+    """Return the scope's user: the one entity with the user id as a name, the one actor with that role, or a new one.
+
+    The name may be an e-mail address: a result under `redact` or `block` must not show it, nor the id.
+    """
+    name = scope.user_id or USER
+    entity_id = entity_id_of(name, key)
+    known = index.lookup(name) if index is not None else ()
+    if entity_id not in known and len(known) == 1:
+        entity_id = known[0]
+    elif entity_id not in known and index is not None and len(speakers) <= SPEAKERS_MAX:
+        speaking = {found[0] for s in speakers if len(found := index.lookup(s)) == 1}
+        if len(speaking) == 1:
+            known = tuple(speaking)
+            entity_id = known[0]
+    entity = index.state.entities.get(entity_id) if index is not None and entity_id in known else None
+    return EntityRef(
+        entity_id=entity_id,
+        name=name if entity is None else entity.name,
+        mention="",
+        span=(0, 0),
+        confidence=1.0,
+        stage=IMPLICIT,
+    )
+
+
+Settled = tuple[tuple[EntityRef, ...], tuple[Degradation, ...]]
+Unsure = Callable[[str, tuple[EntityRef, ...], Spans], Settled]
+
+
+@record(frozen=True, slots=True, kw_only=True)
+class ScopeKnowledge:
+    """Knowledge of a scope; the defaults are those of a scope never seen."""
+
+    entities: EntityIndex | None = None  # names and aliases
+    frequency: Callable[[str], int] = lambda _stem: 0  # number of memories that hold a stem
+    # the memories that hold a stem, by their rows; `None` = nobody may or can tell
+    rows: Callable[[str], NDArray[np.int32]] | None = None
+    memories: int = 0
+    # Asked for a query with a word that nobody knows; `None` while a vocabulary is being read, and if it is off.
+    speller: Callable[[], Speller | None] = lambda: None
+    user: EntityRef | None = None  # who is in every query
+    assistant: bool = False  # whether one of its actors is the assistant: then "you" in a query is the assistant
+    alike: Callable[[str], Sequence[str]] = lambda _stem: ()  # stems, of any scope, that differ by accents only
+    spoken: Spoken = NO_LANGUAGES  # languages of its memories
+    unsure: Unsure | None = None  # asks a language model about references, leaving out the spans: `entities.fallback`
+
 
 T = TypeVar("T")
 Observer = Callable[[str, float, bool], None]

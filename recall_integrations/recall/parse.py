@@ -20,10 +20,9 @@ from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.index import EntityIndex
-from recall_integrations.query.knowledge import ScopeKnowledge, Settled
+from recall_integrations.query.findings import ScopeKnowledge, Settled, implicit_user
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.query.spans import Spans
-from recall_integrations.query.user import implicit_user
+from recall_integrations.query.words import Spans
 from recall_integrations.recall.runner import Stage, Turn
 from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed

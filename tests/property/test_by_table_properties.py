@@ -15,7 +15,7 @@ from recall_integrations.languages.tables import SECTIONS, unread
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
 from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.negation import find_negations
 from recall_integrations.query.parser import QueryParser
 

@@ -13,8 +13,20 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.needed_words import Begins, Heard, Needed, Words, begins_of, heard, needs
-from recall_integrations.languages.phrases import Said, Slots, alternatives, ordered, pattern
+from recall_integrations.languages.phrases import (
+    Begins,
+    Heard,
+    Needed,
+    Said,
+    Slots,
+    Words,
+    alternatives,
+    begins_of,
+    heard,
+    needs,
+    ordered,
+    pattern,
+)
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.records import record

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import Asked
-from recall_integrations.query.occurrences import Occurrence
+from recall_integrations.query.by_table.cues import Occurrence
 from recall_integrations.ranking.arranging.moves import (
     DIVERSITY,
     FACTS,

@@ -12,8 +12,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.query import features
 from recall_integrations.query import parser as module
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.findings import observed
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge, observed
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import IRREGULAR, stem
