@@ -45,7 +45,10 @@ _RECALL = ("tests/unit/test_optimizer.py", "tests/unit/test_optimizer_choices.py
 # The tests that mirror a module, quickest first: what runs until the first failure should fail early.
 TESTS: dict[str, tuple[str, ...]] = {
     "planning/planner.py": ("tests/unit/planning/test_planner.py", "tests/unit/planning", *_RECALL),
-    "query/negation.py": ("tests/unit/query/test_query_negation.py", "tests/property/test_negation_properties.py"),
+    "query/by_table/negation.py": (
+        "tests/unit/query/test_query_negation.py",
+        "tests/property/test_negation_properties.py",
+    ),
     "query/parser.py": (
         "tests/unit/query/test_query_parser.py",
         "tests/unit/query/test_features.py",

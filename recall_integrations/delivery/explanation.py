@@ -27,8 +27,8 @@ from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused, InOrder
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
+from recall_integrations.text.analyser import with_signs
 from recall_integrations.text.shortening import shortened
-from recall_integrations.text.signs import with_signs
 from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery
 
 Notes = Mapping[str, Mapping[int, str]]

@@ -12,9 +12,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import datetime, timezone
 
-from recall_integrations.facts.grammar import CODES, FAVOURITE, Grammar, Leads, grammar_of, has_digit, tokens_of
 from recall_integrations.facts.said import IS, NOT, SHARED, WAS, Said
-from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
+from recall_integrations.facts.slots import (
+    CODES,
+    DEFAULT,
+    FAVOURITE,
+    OPEN,
+    Grammar,
+    Leads,
+    Slots,
+    grammar_of,
+    has_digit,
+    tokens_of,
+)
 from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, is_name, is_noun, open_name, without
 from recall_integrations.patterns import blanked, regex
 from recall_integrations.query.temporal.event_times import lowered

@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recall_integrations.facts.grammar import END, NAME, PRONOUN, Grammar, Token, Tree, has_digit, listed
 from recall_integrations.facts.said import ME, SHARED, YOU
-from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.slots import END, NAME, PRONOUN, Grammar, Slots, Token, Tree, has_digit, listed
 from recall_integrations.patterns import regex
 
 _PHONE = regex(r"\+?\(?\d[\d\s().-]{3,18}\d")

@@ -16,17 +16,16 @@ from numpy.typing import NDArray
 
 from recall_integrations.errors import RecallError
 from recall_integrations.languages.phrases import blanked
+from recall_integrations.query.by_table.negation import Negation
 from recall_integrations.query.by_table.person import NOBODY, AskedRole
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.negation import Negation
 from recall_integrations.query.spelling import Speller
 from recall_integrations.query.words import QueryWords, Span, Spans, inside
 from recall_integrations.records import record
 from recall_integrations.text import Token
-from recall_integrations.text.spoken import NOTHING as NO_LANGUAGES
-from recall_integrations.text.spoken import Spoken
+from recall_integrations.text.detection import NO_LANGUAGES, Spoken
 from recall_integrations.types import Degradation, EntityRef, Scope, TemporalWindow
 from recall_integrations.types.query import Correction, Identifier, SessionRef
 

@@ -10,10 +10,9 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from recall_integrations.text import STOP_WORDS, Token, stem, stop_words
+from recall_integrations.text.analyser import signs
 from recall_integrations.text.by_language import LOOK, says_nothing, spoken
-from recall_integrations.text.detection import OTHER_SCRIPT, detect_language
-from recall_integrations.text.signs import signs
-from recall_integrations.text.spoken import NOTHING, STRAY, Spoken
+from recall_integrations.text.detection import NO_LANGUAGES, OTHER_SCRIPT, STRAY, Spoken, detect_language
 
 Span = tuple[int, int]
 Spans = Sequence[Span]
@@ -69,7 +68,7 @@ class QueryWords:
         memories: int = 0,
         alike: Callable[[str], Sequence[str]] = _nothing,
         language: str | None = LOOK,
-        scope: Spoken = NOTHING,
+        scope: Spoken = NO_LANGUAGES,
     ) -> None:
         self._asked = frequency
         self._deaf = False  # whether the index has failed to answer

@@ -13,10 +13,10 @@ from recall_integrations.languages import READ, tables
 from recall_integrations.languages.phrases import CHARS_MAX, said
 from recall_integrations.languages.tables import SECTIONS, unread
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
+from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session
 from recall_integrations.query.findings import ScopeKnowledge
-from recall_integrations.query.negation import find_negations
 from recall_integrations.query.parser import QueryParser
 
 NOW = datetime(2026, 6, 1, tzinfo=timezone.utc)

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.languages.detect import detect_language
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import units
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
+from recall_integrations.text.detection import detect_language
 from tests.quick import examples, only
 
 PIECES = st.sampled_from(

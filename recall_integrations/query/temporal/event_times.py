@@ -15,11 +15,10 @@ import re
 from datetime import datetime, timedelta, timezone
 
 from recall_integrations.patterns import blanked, regex
-from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import DAY, Cycle, Interval, Period, midnight, one_day, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar
 from recall_integrations.query.temporal.lexicon import MONTH, WEEKDAY
-from recall_integrations.query.temporal.parser import all_rules
+from recall_integrations.query.temporal.parser import HOLIDAYS, all_rules
 from recall_integrations.query.temporal.tense import FUTURE, NEAR, PAST, PRESENT
 from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.query.temporal.tokens import DateToken
@@ -80,7 +79,7 @@ _JOINS = regex(r"\s*(?:,|\(|on|the|of|at|in|-|–)?\s*(?:the )?")
 @functools.cache
 def _said() -> frozenset[str]:
     """Return the words one of which tells a time."""
-    days = _grammar().needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+    days = _grammar().needed_words((row.pattern for row in HOLIDAYS), frozenset({"day"})) - _ORDINARY
     return frozenset({*"yesterday today tonight tomorrow ago".split(), *MONTH, *WEEKDAY, *days}) - _WEAK
 
 

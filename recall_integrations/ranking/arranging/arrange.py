@@ -39,7 +39,7 @@ from recall_integrations.ranking.arranging.moves import (
 )
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
-from recall_integrations.text.signs import words_with_signs
+from recall_integrations.text.analyser import words_with_signs
 from recall_integrations.types import Memory, MemoryType, indexed_text
 
 # Similarities are rounded to this, so that equal vectors tie exactly whatever order BLAS summed them in.

@@ -41,7 +41,7 @@ def test_no_query_has_to_make_a_pattern_afterwards(language: str, monkeypatch: p
 
     monkeypatch.setattr("recall_integrations.query.by_table.wording.pattern", fail)
     text = "a not b, 1. x: 2023-05-08"
-    negation.excluded(text, language)
+    negation.find_negations(text, language)
     negation.leaves_out(text, "May", language)
     sessions.read_session(text, language=language)
     person.asked_role(text, language)

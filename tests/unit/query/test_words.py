@@ -8,7 +8,7 @@ import pytest
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.query.words import QueryWords
 from recall_integrations.text import analyser
-from recall_integrations.text.spoken import UNTOLD, Count, Spoken, counted
+from recall_integrations.text.detection import UNTOLD, Count, Spoken, counted
 from tests.rows import each_row
 
 NOW = dt.datetime(2026, 3, 4, 12, tzinfo=dt.timezone.utc)
