@@ -35,8 +35,8 @@ from recall_integrations.query.findings import Findings
 from recall_integrations.query.temporal.parser import may_have_window
 from recall_integrations.query.temporal.tense import PAST, asked_tense
 from recall_integrations.query.temporal.translation import in_calendar
-from recall_integrations.query.words import Span, inside
 from recall_integrations.text import Token
+from recall_integrations.text.analyser import Span, inside
 
 Sentence = tuple[int, int, str]  # begin, end, the marks at its end
 FRAMING_MIN = 0.5  # probability

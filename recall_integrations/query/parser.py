@@ -21,14 +21,14 @@ from recall_integrations.query.by_table.negation import find_negations, leaves_o
 from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session, talk
 from recall_integrations.query.features import conversational, rare_by, router_mode
-from recall_integrations.query.findings import Findings, ScopeKnowledge, Settled
+from recall_integrations.query.findings import Findings, QueryWords, ScopeKnowledge, Settled
 from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spelling import corrected_query, unknown
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.query.temporal.translation import in_calendar, is_unit, only_time, only_when
 from recall_integrations.query.warming import settle
-from recall_integrations.query.words import QueryWords, Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text import STOP_WORDS, Token, is_character, narrow, stem, tokenize
+from recall_integrations.text.analyser import Span, Spans, inside, overlap, place_of, starts_inside
 from recall_integrations.text.by_language import LOOK
 from recall_integrations.text.shortening import BETWEEN, Shortened, shortened
 from recall_integrations.types import (
@@ -106,7 +106,7 @@ class QueryParser:
         original, whole = text, narrow(text)
         read = shortened(whole)
         text = read.text
-        words = QueryWords(text, known.frequency, known.memories, known.alike, language, known.spoken)
+        words = QueryWords(text, known, language)
         read_in = words.language or ENGLISH  # what cannot be told is read as English
         if read_in != ENGLISH:
             settle(read_in)

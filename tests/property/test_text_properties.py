@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import units
-from recall_integrations.query.words import QueryWords
+from recall_integrations.query.findings import QueryWords, ScopeKnowledge
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
 from recall_integrations.text.detection import detect_language
@@ -45,7 +45,7 @@ def test_any_text_is_read(text: str, language: str | None) -> None:
     assert len(content(text, language)) == len(stems(text, language))
     found = detect_language(text)
     assert (found.code is None) == (found.confidence == 0) and 0 <= found.confidence <= 1
-    QueryWords(text)
+    QueryWords(text, ScopeKnowledge())
 
 
 @settings(deadline=None, max_examples=examples(300))
