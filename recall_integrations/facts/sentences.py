@@ -26,8 +26,8 @@ from recall_integrations.facts.slots import (
     tokens_of,
 )
 from recall_integrations.facts.words import NOUN_WORDS_MAX, Value, Words, fits, is_name, is_noun, open_name, without
+from recall_integrations.languages.phrases import lowered
 from recall_integrations.patterns import blanked, regex
-from recall_integrations.query.temporal.event_times import lowered
 from recall_integrations.query.temporal.parser import parse_window
 from recall_integrations.types.messages import iso
 

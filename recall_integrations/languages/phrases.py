@@ -294,7 +294,13 @@ def heard(text: str) -> Heard:
     if text.isascii() or _FOLDED.isdisjoint(text):
         low = text.lower()
         return Heard(low, frozenset(_LETTERS.findall(low)))
-    return Heard("".join(c if len(c.lower()) > 1 else c.lower() for c in text))
+    return Heard(lowered(text))
+
+
+def lowered(text: str) -> str:
+    """Return the text in lower case, letter by letter: places in it are places in the text."""
+    low = text.lower()
+    return low if len(low) == len(text) else "".join([c if len(c.lower()) > 1 else c.lower() for c in text])
 
 
 class Needed(NamedTuple):

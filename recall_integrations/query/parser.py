@@ -15,7 +15,7 @@ from recall_integrations.errors import InvalidQuery
 from recall_integrations.languages.phrases import blanked
 from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
-from recall_integrations.query.asides import asides, is_told
+from recall_integrations.query.asking import asides, is_told
 from recall_integrations.query.by_table.cues import no_keywords, relations, type_cues
 from recall_integrations.query.by_table.negation import find_negations, leaves_out
 from recall_integrations.query.by_table.person import asked_role, first_person

@@ -283,7 +283,7 @@ def by_initial(phrases: Iterable[str], slots: Slots) -> str:
 def wording(language: str | None, section: str, known: tuple[str, ...], part: str = "", **more: Any) -> Wording:
     """Return a section of a language, or a part of one; without tables an empty one. `more` is as for `Wording`."""
     content = (
-        english(section) if language == ENGLISH else getattr(tables(language), section) if language in READ else {}
+        english(section) if language == ENGLISH else tables(language).sections[section] if language in READ else {}
     )
     content, name = (content.get(part) or {}, f".{part}") if part else (content, "")
     return Wording(content, known, f"{language}.yaml: `{section}`{name}", **more)

@@ -190,7 +190,7 @@ def _lines(block: Any) -> list[str]:
 @functools.cache
 def reader(code: str) -> Reader:
     """Return the reader of a language with a table file."""
-    return Reader(code, tables(code).dates)
+    return Reader(code, tables(code).sections["dates"])
 
 
 def plain_fragments(text: str, now: datetime) -> list[Fragment]:

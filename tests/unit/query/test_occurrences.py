@@ -69,7 +69,7 @@ def test_the_words_of_a_session_ask_for_no_time_of_something() -> None:
 
 def test_every_language_that_reads_types_has_the_words() -> None:
     for code in READ:
-        types = tables(code).types
+        types = tables(code).sections["types"]
         assert not types or {"first", "last"} <= set(types), code
 
 

@@ -18,7 +18,7 @@ from recall_integrations.query.temporal.translation import Reader, in_calendar, 
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
-DATED = [code for code in READ if tables(code).dates]
+DATED = [code for code in READ if tables(code).sections["dates"]]
 WORDS = {"unit": {"day": "dag dager"}, "number": {3: "tre"}, "month": {"May": "mai"}}
 AMBIGUOUS = {("hi", "कल", 1)}  # yesterday and tomorrow: the past is meant
 MONTHS = "january february march april may june july august september october november december".split()
