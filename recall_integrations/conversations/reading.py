@@ -25,10 +25,10 @@ from recall_integrations.facts.sentences import given_time
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
 from recall_integrations.records import record
-from recall_integrations.rewriting.phrasings import instructs, without_thinking
+from recall_integrations.rewriting.asking import instructs, without_thinking
 from recall_integrations.text import stems
 from recall_integrations.types import Memory, MemoryType
-from recall_integrations.types.conversations import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE
+from recall_integrations.types.facts import CONTRADICTION, NEW, REFUSED, REPEAT, UPDATE
 from recall_integrations.types.numbers import is_whole
 from recall_integrations.types.roles import Role
 

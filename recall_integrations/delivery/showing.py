@@ -12,8 +12,8 @@ from recall_integrations.facts.slots import OPEN
 from recall_integrations.privacy.door import SAID_MIN, WITHHELD, WORD, Door, Seen
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.findings import USER
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
+from recall_integrations.resilience.guard import Bulkhead, Busy
 from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory
 from recall_integrations.types.facts import Fact
 from recall_integrations.types.query import Identifier, QueryFeatures

@@ -25,7 +25,7 @@ from recall_integrations.facts.said import IS, NOT, OPS, RULE, Said, subject_key
 from recall_integrations.facts.sentences import given_time
 from recall_integrations.facts.slots import DEFAULT, NAME_CHARS_MAX, Slots, table
 from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.privacy.logs import told
+from recall_integrations.privacy.door import told
 from recall_integrations.query.temporal import event_times
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures

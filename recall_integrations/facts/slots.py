@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from importlib import resources
 from typing import Any, NamedTuple
 
-from recall_integrations.config.keeping import ANY_KIND, PHRASES
+from recall_integrations.config.sections import ANY_KIND, PHRASES
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 

@@ -22,19 +22,16 @@ from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.findings import ScopeKnowledge, Settled, implicit_user
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import RECENT_SECONDS
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import TIMEOUT, Pace
-from recall_integrations.store.clock import utc_now
+from recall_integrations.resilience.guard import TIMEOUT, Bulkhead, Busy, Pace
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.analyser import Spans
 from recall_integrations.text.shortening import READ_CHARS_MAX
-from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope
-from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types import Degradation, EntityRef, ParsedQuery, Scope, utc_now
+from recall_integrations.types.observing import RecallRequest, Window
 from recall_integrations.types.roles import Role
 
 SCOPES_AT_ONCE = 4

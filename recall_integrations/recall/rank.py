@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import whole
 from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
+from recall_integrations.arms.retrievers import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.config import RankingConfig, RecallConfig
 from recall_integrations.indexes.scope_view import ScopeView
@@ -29,9 +29,8 @@ from recall_integrations.ranking.features.reading import Asker, asker_of, denial
 from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.recall.deliver import Delivery
-from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.recall.search import Arms
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE

@@ -10,8 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from sqlalchemy import Connection, bindparam, delete, func, select, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.portable import in_parts
-from recall_integrations.database.sending import send
+from recall_integrations.database.sending import in_parts, send
 from recall_integrations.text.detection import ENGLISH, UNTOLD, WHOLE, Count, Spoken, counted
 
 BATCH = 2_000

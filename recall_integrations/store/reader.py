@@ -17,8 +17,8 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import from_micros, stays
 from recall_integrations.store import fetching, journal, languages
-from recall_integrations.store.fetching import Recent
 from recall_integrations.store.parts import StoreParts
+from recall_integrations.store.reader import Recent
 from recall_integrations.text.detection import Spoken
 from recall_integrations.types import Filters, Memory, MemoryType, Scope
 

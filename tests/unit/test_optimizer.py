@@ -21,7 +21,7 @@ from recall_integrations import (
     Scope,
     errors,
 )
-from recall_integrations.arms.registry import BUILT_IN
+from recall_integrations.arms.retrievers import BUILT_IN
 from recall_integrations.config import (
     ARMS,
     LimitsConfig,
