@@ -45,15 +45,16 @@ _RECALL = ("tests/unit/test_optimizer.py", "tests/unit/test_optimizer_choices.py
 # The tests that mirror a module, quickest first: what runs until the first failure should fail early.
 TESTS: dict[str, tuple[str, ...]] = {
     "planning/planner.py": ("tests/unit/planning/test_planner.py", "tests/unit/planning", *_RECALL),
-    "query/negation.py": ("tests/unit/query/test_query_negation.py", "tests/property/test_negation_properties.py"),
+    "query/by_table/negation.py": (
+        "tests/unit/query/test_query_negation.py",
+        "tests/property/test_negation_properties.py",
+    ),
     "query/parser.py": (
         "tests/unit/query/test_query_parser.py",
         "tests/unit/query/test_features.py",
         "tests/unit/query",
         *_RECALL,
     ),
-    "query/terms.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
-    "query/wanted_times.py": ("tests/unit/query/test_query_parser.py", "tests/unit/query", *_RECALL),
     "query/temporal/rules_relative.py": ("tests/unit/query/temporal",),
     "ranking/fusion.py": ("tests/unit/ranking/test_fusion.py", *_RECALL),
     "ranking/arranging/arrange.py": (

@@ -29,8 +29,16 @@ from benchmarks.everyday import stores
 from benchmarks.everyday.figures import is_small_talk
 from benchmarks.facts import scenes
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.query.asides import closings, openings
-from recall_integrations.query.asking import FRAMING, SMALL_TALK, STATE, bare, stripped, weights_file
+from recall_integrations.query.asking import (
+    FRAMING,
+    SMALL_TALK,
+    STATE,
+    bare,
+    closings,
+    openings,
+    stripped,
+    weights_file,
+)
 
 BENCHMARKS = Path(__file__).resolve().parents[1] / "benchmarks"
 QUERIES = BENCHMARKS / "facts" / "taught" / "queries"

@@ -18,8 +18,8 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
-from recall_integrations.languages.detect import detect_language
 from recall_integrations.text import detection
+from recall_integrations.text.detection import detect_language
 
 MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 TEXTS_MAX = 400  # of a set, for libraries that take more than a millisecond

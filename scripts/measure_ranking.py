@@ -35,7 +35,7 @@ from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.columns import window_rows
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
 from recall_integrations.ranking.features.bm25 import Values

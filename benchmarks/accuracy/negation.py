@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
-from recall_integrations.query.negation import find_negations
+from recall_integrations.query.by_table.negation import find_negations
 
 if TYPE_CHECKING:
     from rich.console import Console

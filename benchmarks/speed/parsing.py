@@ -16,11 +16,12 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 import numpy as np
 from rich.console import Console
@@ -34,7 +35,7 @@ from benchmarks.speed.probe import in_fresh_process
 from benchmarks.speed.synthetic import END, SCOPE
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation.reports import checked_output
-from recall_integrations.query.findings import observed
+from recall_integrations.query.findings import Findings
 
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer
@@ -201,14 +202,17 @@ def _parse_all(optimizer: QueryOptimizer, queries: Sequence[tuple[str, str]]) ->
 def stepwise() -> Iterator[dict[str, float]]:
     """Times the guarded steps of the parses inside: step → milliseconds; `failed` where one did."""
     times: dict[str, float] = {}
+    guard = Findings.guard
 
-    def note(stage: str, seconds: float, failed: bool) -> None:
-        name = stage.removeprefix("parse.")
-        times[name] = times.get(name, 0.0) + seconds * 1e3
-        if failed:
+    def timed(found: Findings, stage: str, step: Callable[[], Any], fallback: Any) -> Any:
+        failed, begin, name = len(found.degraded), time.perf_counter(), stage.removeprefix("parse.")
+        result = guard(found, stage, step, fallback)
+        times[name] = times.get(name, 0.0) + (time.perf_counter() - begin) * 1e3
+        if len(found.degraded) > failed:
             times["failed"] = 1.0
+        return result
 
-    with observed(note):
+    with patch.object(Findings, "guard", timed):
         yield times
 
 

@@ -29,7 +29,6 @@ from recall_integrations.indexes.scope_view import Mask, Rows, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
 from recall_integrations.indexes.windows import asked_mask, told_shares
-from recall_integrations.indexes.words import ceiling
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures

@@ -28,9 +28,9 @@ from typing import Any
 from recall_integrations.errors import InvalidArgument, InvalidMemory, RecallError, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import holds, plain
-from recall_integrations.facts.dates import given_time
 from recall_integrations.facts.rows import CONVERSATION, DECISION, TAKES_PLACE
 from recall_integrations.facts.said import name_key
+from recall_integrations.facts.sentences import given_time
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door, Own, told
 from recall_integrations.records import record

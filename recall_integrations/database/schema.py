@@ -169,7 +169,7 @@ told_times = _of_scope(
     "told_times", _whole("num"), _small("place"), *map(_whole, ("start", "stop")), key=("num", "place")
 )
 
-# What the memories of a scope say of their languages, in sums (`text/spoken.py`); counted anew with the words.
+# What the memories of a scope say of their languages, in sums (`text/detection.py`); counted anew with the words.
 languages = _of_scope(
     "languages",
     _named("language"),  # ISO 639-1; empty: those that tell none

@@ -11,7 +11,7 @@ from typing import TypeVar
 from recall_integrations.facts.slots import OPEN
 from recall_integrations.privacy.door import SAID_MIN, WITHHELD, WORD, Door, Seen
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.user import USER
+from recall_integrations.query.findings import USER
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import Bulkhead, Busy
 from recall_integrations.types import Degradation, EntityRef, Memory, ParsedQuery, RetrievalPlan, unchecked_memory

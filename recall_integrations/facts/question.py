@@ -10,20 +10,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from recall_integrations.facts.grammar import (
+from recall_integrations.facts.said import ME, SHARED
+from recall_integrations.facts.slots import (
     CODES,
+    DEFAULT,
     END,
     NAME,
+    OPEN,
     PRONOUN,
     Grammar,
     Leads,
+    Slots,
     Tree,
     grammar_of,
     listed,
     tokens_of,
 )
-from recall_integrations.facts.said import ME, SHARED
-from recall_integrations.facts.slots import DEFAULT, OPEN, Slots
 from recall_integrations.facts.words import NOUN_WORDS_MAX, Words, fits, is_noun, open_name, without
 from recall_integrations.records import record
 

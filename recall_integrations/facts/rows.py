@@ -21,10 +21,9 @@ from recall_integrations.database import schema
 from recall_integrations.database.sending import insert_rows
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import sentences
-from recall_integrations.facts.dates import given_time
-from recall_integrations.facts.grammar import table
 from recall_integrations.facts.said import IS, NOT, OPS, RULE, Said, subject_key
-from recall_integrations.facts.slots import DEFAULT, NAME_CHARS_MAX, Slots
+from recall_integrations.facts.sentences import given_time
+from recall_integrations.facts.slots import DEFAULT, NAME_CHARS_MAX, Slots, table
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import told
 from recall_integrations.query.temporal import event_times

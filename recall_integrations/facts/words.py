@@ -6,9 +6,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
-from recall_integrations.facts.grammar import END, NAME, PRONOUN, Grammar, Token, Tree, has_digit, listed
 from recall_integrations.facts.said import ME, SHARED, YOU
-from recall_integrations.facts.slots import Slots
+from recall_integrations.facts.slots import END, NAME, PRONOUN, Grammar, Slots, Token, Tree, has_digit, listed
 from recall_integrations.patterns import regex
 
 _PHONE = regex(r"\+?\(?\d[\d\s().-]{3,18}\d")
@@ -219,18 +218,10 @@ def fits(kind: str, words: Sequence[str], grammar: Grammar, *, articled: bool = 
     closed = listed(kind)
     if closed:
         return text.lower() in closed
-    return _FITS.get(kind, _any)(words, text, grammar, articled)
+    return _FITS.get(kind, _FITS["any"])(words, text, grammar, articled)
 
 
 Fits = Callable[[Sequence[str], str, Grammar, bool], bool]
-
-
-def _any(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> bool:
-    return _plain(words, grammar, 4)
-
-
-def _named(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> bool:
-    return is_name(words, grammar)
 
 
 def _person(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> bool:
@@ -243,10 +234,6 @@ def _place(words: Sequence[str], text: str, grammar: Grammar, articled: bool) ->
     return is_name(words, grammar) and not odd and not has_digit(text)
 
 
-def _number(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> bool:
-    return has_digit(words[0]) and len(words) <= 5
-
-
 def _date(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> bool:
     return len(words) <= 5 and any(has_digit(word) or word.lower().rstrip(".") in grammar.dates for word in words)
 
@@ -256,13 +243,14 @@ def _work(words: Sequence[str], text: str, grammar: Grammar, articled: bool) -> 
 
 
 _FITS: dict[str, Fits] = {
+    "any": lambda w, t, g, a: _plain(w, g, 4),
     "person": _person,
     "place": _place,
-    **dict.fromkeys(("organisation", "vehicle", "thing"), _named),
+    **dict.fromkeys(("organisation", "vehicle", "thing", "team"), lambda w, t, g, a: is_name(w, g)),
     "address": lambda w, t, g, a: has_digit(t) and 2 <= len(w) <= 8 and _plain(w, g, 8),
     "phone": lambda w, t, g, a: _PHONE.fullmatch(t) is not None,
     "email": lambda w, t, g, a: _EMAIL.fullmatch(t) is not None,
-    "number": _number,
+    "number": lambda w, t, g, a: has_digit(w[0]) and len(w) <= 5,
     "date": _date,
     "code": lambda w, t, g, a: not a and len(w) == 1 and w[0].lower() not in g.bad_values,
     "work": _work,
@@ -271,7 +259,6 @@ _FITS: dict[str, Fits] = {
     "medicine": lambda w, t, g, a: not a and len(w) <= 3 and (has_digit(t) or w[0][:1].isupper()),
     "name": lambda w, t, g, a: is_name(w, g) or (not a and _plain(w, g, 2)),
     "subject": lambda w, t, g, a: not a and _plain(w, g, 3),
-    "team": lambda w, t, g, a: is_name(w, g),
     "blood": lambda w, t, g, a: _BLOOD.fullmatch(t) is not None,
     "titled": lambda w, t, g, a: len(w) > 1 and w[0].lower() in g.titles and is_name(w[1:], g),
     "activity": lambda w, t, g, a: len(w) <= 3 and w[0].lower() not in g.bad_values,

@@ -23,10 +23,9 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, stem, tokenize, without_marks
-from recall_integrations.text.analyser import words
+from recall_integrations.text.analyser import is_signed, unsigned, words, words_with_signs
 from recall_integrations.text.by_language import SEP
 from recall_integrations.text.shortening import shortened
-from recall_integrations.text.signs import is_signed, unsigned, words_with_signs
 from recall_integrations.types import ParsedQuery, TemporalWindow
 from recall_integrations.types.roles import Role
 

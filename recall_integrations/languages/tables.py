@@ -6,7 +6,6 @@ import functools
 import json
 from collections.abc import Mapping
 from importlib import resources
-from types import MappingProxyType
 from typing import Any
 
 import yaml
@@ -22,14 +21,8 @@ ENGLISH = "en"  # its words are in `en.json`; dates are read by rules of its own
 class Tables:
     """The words of one language, a section per reader. A section that is empty is not read in that language."""
 
-    code: str
     name: str
-    dates: Mapping[str, Any]
-    negation: Mapping[str, Any]
-    person: Mapping[str, Any]
-    questions: Mapping[str, Any]
-    types: Mapping[str, Any]
-    sessions: Mapping[str, Any]
+    sections: Mapping[str, Mapping[str, Any]]  # all of `SECTIONS`
 
 
 def _folder() -> Any:
@@ -68,7 +61,7 @@ def checked(code: str, content: Any) -> Tables:
     wrong = [section for section, values in sections.items() if not isinstance(values, Mapping)]
     if wrong:
         raise InvalidArgument(f"{code}.yaml: `{wrong[0]}` must be a mapping")
-    return Tables(code=code, name=content["name"], **{k: MappingProxyType(dict(v)) for k, v in sections.items()})
+    return Tables(name=content["name"], sections=sections)
 
 
 def english(reader: str) -> Mapping[str, Any]:
@@ -88,5 +81,4 @@ def unread(language: str | None) -> tuple[str, ...]:
         return ()
     if language is None or language not in READ:
         return SECTIONS
-    known = tables(language)
-    return tuple(section for section in SECTIONS if not getattr(known, section))
+    return tuple(section for section, values in tables(language).sections.items() if not values)

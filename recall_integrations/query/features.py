@@ -12,8 +12,8 @@ from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.cues import HYBRID, INTENTS, KNOWLEDGE, NEURAL, intents
 from recall_integrations.query.identifiers import find_identifiers
-from recall_integrations.query.spans import starts_inside
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize
+from recall_integrations.text.analyser import starts_inside
 from recall_integrations.types import EntityRef, MemoryType, QueryFeatures, TemporalWindow
 from recall_integrations.types.query import ConversationalVerdict, Identifier, Router
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
 from recall_integrations.query.by_table import cues, negation, person, sessions
-from recall_integrations.query.date_words import date_words
 from recall_integrations.query.temporal.parser import prepare_rules
+from recall_integrations.query.temporal.translation import date_kinds
 from recall_integrations.text import stop_words
 from recall_integrations.text.detection import detect_language
 
@@ -56,7 +56,7 @@ def prepare(language: str) -> None:
     detect_language("whatever is read first")  # its own lists of words
     stop_words(language)
     prepare_rules()
-    date_words(language)
+    date_kinds(language)
     of_cues = (cues.types_of, cues.questions_of, cues.relations_of, cues.intents_of)
     for words_of in (negation.words_of, person.words_of, sessions.words_of, *of_cues):
         words_of(language).prepare()

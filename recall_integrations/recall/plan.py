@@ -32,16 +32,15 @@ from recall_integrations.planning.planner import asked_for, make_plan, settled
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.entities.index import EntityIndex
-from recall_integrations.query.knowledge import ScopeKnowledge, Settled
+from recall_integrations.query.findings import ScopeKnowledge, Settled, implicit_user
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.query.spans import Spans
-from recall_integrations.query.user import implicit_user
 from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.records import changed
 from recall_integrations.resilience.admission import RECENT_SECONDS
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.guard import TIMEOUT, Bulkhead, Busy, Pace
 from recall_integrations.store.memory_store import MemoryStore
+from recall_integrations.text.analyser import Spans
 from recall_integrations.text.shortening import READ_CHARS_MAX
 from recall_integrations.types import (
     Degradation,

@@ -15,8 +15,8 @@ from recall_integrations.config import RankingConfig, RecallConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.query.by_table.cues import occurrence_asked
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.arrange import occurrence_first
 from recall_integrations.ranking.arranging.moves import NEGATION, RERANK, giving, sums

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, bindparam, delete, func, select, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.sending import in_parts, send
-from recall_integrations.text.spoken import ENGLISH, UNTOLD, WHOLE, Count, Spoken, counted
+from recall_integrations.text.detection import ENGLISH, UNTOLD, WHOLE, Count, Spoken, counted
 
 BATCH = 2_000
 SCOPES_ASKED = 16  # when a store is opened, for the languages that it is written in

@@ -100,6 +100,7 @@ class StoreParts:
     def _make(self, extractor: Extractor | None, collections: Made) -> None:
         """Make the parts that need the directory and the embedding. None holds this object: a cycle would keep it."""
         engine, config, directory, embedding = self.engine, self.config, self.directory, self.embedding
+        shown = self.shown
         self.asking = asking = AskedEmbedding(embedding)
         self.worth = CosineWorth(embedding if asking.here else asking, config.retrieval.semantic_remote)
         self.catalog = catalog = EntityCatalog(engine, extractor)

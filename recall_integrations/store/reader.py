@@ -29,7 +29,7 @@ from recall_integrations.indexes.times import from_micros, stays
 from recall_integrations.store import journal, languages
 from recall_integrations.store.parts import StoreParts
 from recall_integrations.store.revisions import Revision, Revisions
-from recall_integrations.text.spoken import Spoken
+from recall_integrations.text.detection import Spoken
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope, copied_memory, memory_of_values
 from recall_integrations.types.memory import own_metadata
 from recall_integrations.types.roles import Role, role_of

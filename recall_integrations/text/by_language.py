@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 from recall_integrations.patterns import regex
 from recall_integrations.text import analyser
-from recall_integrations.text.analyser import STOP_WORDS, Token, tokenize
+from recall_integrations.text.analyser import STOP_WORDS, Token, tokenize, with_signs, words_with_signs
 from recall_integrations.text.detection import NAMES, content_words, detect_language, listed
-from recall_integrations.text.signs import with_signs, words_with_signs
 
 _AND = regex(r"(?!والد|والي)[وف](?=(?:ال|لل)\w{3})")  # "والد", father, begins so
 _SHORT = regex(r"(?:[بك]?ال|لل)(\w\wة)")

@@ -14,9 +14,8 @@ from hypothesis import strategies as st
 
 from benchmarks.facts.generator.histories import rooms
 from recall_integrations.facts import sentences
-from recall_integrations.facts.grammar import Grammar
 from recall_integrations.facts.said import Said
-from recall_integrations.facts.slots import DEFAULT
+from recall_integrations.facts.slots import DEFAULT, Grammar
 from recall_integrations.indexes.columns import SHORT, STEPS, TextColumns, replies_after
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.scope_view import Told

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from recall_integrations.languages.tables import english
 from recall_integrations.query import identifiers, negation
+from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.identifiers import find_identifiers
-from recall_integrations.query.negation import find_negations
 from tests.quick import examples
 
 ROOT = Path(__file__).resolve().parents[2]

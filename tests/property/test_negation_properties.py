@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import assume, event, example, given
 from hypothesis import strategies as st
 
-from recall_integrations.query.negation import find_negations
+from recall_integrations.query.by_table.negation import find_negations
 
 WORDS = (
     "not no non- without except other than anything but isn't wasn't that which don't is related to about the a my of "

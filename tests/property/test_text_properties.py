@@ -11,12 +11,12 @@ import pytest
 from hypothesis import event, example, given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.languages.detect import detect_language
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import units
-from recall_integrations.query.words import QueryWords
+from recall_integrations.query.findings import QueryWords, ScopeKnowledge
 from recall_integrations.text import analyser, by_language, content, fold, stem, stems, tokenize
 from recall_integrations.text.by_language import LANGUAGES, SEP
+from recall_integrations.text.detection import detect_language
 from tests.quick import examples, only
 
 PIECES = st.sampled_from(
@@ -45,7 +45,7 @@ def test_any_text_is_read(text: str, language: str | None) -> None:
     assert len(content(text, language)) == len(stems(text, language))
     found = detect_language(text)
     assert (found.code is None) == (found.confidence == 0) and 0 <= found.confidence <= 1
-    QueryWords(text)
+    QueryWords(text, ScopeKnowledge())
 
 
 @settings(deadline=None, max_examples=examples(300))

@@ -338,7 +338,7 @@ def test_a_reading_that_fails_is_named(optimizer, monkeypatch):
     def fail(*_args, **_kwargs):
         raise RuntimeError("calendar on fire")
 
-    monkeypatch.setattr("recall_integrations.query.wanted_times.parse_window", fail)
+    monkeypatch.setattr("recall_integrations.query.parser.parse_window", fail)
     result = optimizer.recall("who did Sam report to in March?", scope=U1)
     assert [(d.stage, d.reason) for d in result.degraded] == [("parse.temporal", "error")]
     assert ids(result)[0] == "rel"

@@ -1,4 +1,4 @@
-"""Find the terms that a query excludes, in a language with tables: `negation` in its file.
+"""Find the terms that a query excludes, by `negation` in its table: "wasn't related to the frontend" → `frontend`.
 
 In doubt nothing is found: a missed exclusion costs a few places, a wrong one costs the answer. A cue stands before its
 term ("except X", "außer X", "除了X"), behind it ("X ausgenommen", "X以外", "X 빼고"), or around it ("nichts mit X zu
@@ -15,9 +15,17 @@ from itertools import islice
 from typing import NamedTuple
 
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
+from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
+from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS
+
+_EN = english("negatives")
+NEGATED_AUXILIARIES = frozenset(_EN["auxiliaries"].split())  # "n't" without its apostrophe is how people type
+NEGATIVES = NEGATED_AUXILIARIES | frozenset(_EN["words"].split())
+_LETTERS = regex(r"\w+")
+_CUE_RUNS = frozenset(_EN["runs"].split())  # a text in English that excludes something has one of these runs of letters
 
 TERM_WORDS_MAX = 5
 KEYWORDS_MAX = 2  # before "but no"
@@ -59,11 +67,13 @@ _QUOTED = regex("|".join(f"{a}[^{b}]{{1,{QUOTE_CHARS_MAX}}}{b}" for a, b in WEST
 _CLAUSE_END = regex(r"[,;:，、；：]")
 
 
-class Excluded(NamedTuple):
-    """A term, and the whole of its exclusion, as spans of the original text."""
+@record(frozen=True, slots=True, kw_only=True)
+class Negation:
+    """One excluded term."""
 
-    span: Match
-    term: Match
+    term: str  # as written in the query, without articles and quotation marks
+    span: Match  # of the whole exclusion, from its cue on; those of a list share their start
+    term_span: Match
 
 
 class _Cue(NamedTuple):
@@ -73,9 +83,18 @@ class _Cue(NamedTuple):
     term: Match | None = None  # of a cue around it
 
 
-def excluded(text: str, language: str | None) -> list[Excluded]:
-    """Return the terms that `text` excludes, in order; nothing if the language has no tables."""
-    return _Reader(words_of(language), said(text)).read()
+def find_negations(text: str, language: str | None = ENGLISH) -> tuple[Negation, ...]:
+    """Return the terms that `text` excludes, in order of appearance; equal terms are reported once.
+
+    A language without tables excludes nothing.
+    """
+    if language == ENGLISH and text.isascii() and _CUE_RUNS.isdisjoint(_LETTERS.findall(text.lower())):
+        return ()
+    found: dict[str, Negation] = {}
+    for span, (start, end) in _Reader(words_of(language), said(text)).read():
+        term = text[start:end]
+        found.setdefault(term.casefold(), Negation(term=term, span=span, term_span=(start, end)))
+    return tuple(found.values())
 
 
 def leaves_out(before: str, date: str, language: str | None) -> bool:
@@ -99,15 +118,36 @@ def leaves_out(before: str, date: str, language: str | None) -> bool:
     return False
 
 
+class Piece(NamedTuple):
+    """A word, or one sign, and its place."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def capital(self) -> bool:
+        """True if it may be a name."""
+        return self.text[0].isupper() or not self.text.isalpha()  # "node.js" and "C++" are names, too
+
+
 class _Reader:
+    """Reads one text; all places are in the text of `phrases.said`.
+
+    With spaces between words a term is a noun phrase: it ends where a word of the tables, or a verb, begins. Without
+    them it is a run of signs of one script.
+    """
+
     def __init__(self, words: Wording, read: Said) -> None:
         self.words, self.read_text, self.text = words, read, read.text
-        self.terms = Terms(words, read.text)
+        self.spaced = bool(words.section.get("spaces", True))
+        self.capitals = bool(words.section.get("capitals", False))
         self.with_nobody: list[Match] | None = None  # sentences; looked for when a cue is there
         self.quoted = [m.span() for m in _QUOTED.finditer(self.text)]
 
-    def read(self) -> list[Excluded]:
-        found: list[Excluded] = []
+    def read(self) -> list[tuple[Match, Match]]:
+        """Return each exclusion as a whole, and its term, as spans of the original text, in the order of the terms."""
+        found: list[tuple[Match, Match]] = []
         reach = 0
         cues = sorted(self._cues(), key=lambda c: (c.start, -c.end))
         if not cues:
@@ -126,8 +166,8 @@ class _Reader:
             reach = end
             for term in terms:
                 last = end if term == terms[-1] or cue.kind in ("after", "around", "not_but") else term[1]
-                found.append(Excluded(self.read_text.span(start, max(last, term[1])), self.read_text.span(*term)))
-        return sorted(found, key=lambda e: e.term)
+                found.append((self.read_text.span(start, max(last, term[1])), self.read_text.span(*term)))
+        return sorted(found, key=lambda spans: spans[1])
 
     def _cues(self) -> Iterator[_Cue]:
         for kind in self.words.possible((*_CUES, *_AROUND), self.text):
@@ -169,9 +209,9 @@ class _Reader:
         token, behind = [*islice(tokens_in(self.text, end, end + 96), 2), None, None][:2]
         if token is None or token.capital:
             return False
-        if behind is not None and WORDLIKE.match(behind.text) and self.terms.is_in("acting", token.text):
-            return not self.terms.is_in("joins", behind.text)  # "not swimming or running" is a topic
-        return self.terms.is_in("actions", token.text) and not self.terms.is_in("nouns", token.text)
+        if behind is not None and WORDLIKE.match(behind.text) and self.words.has("acting", token.text):
+            return not self.words.has("joins", behind.text)  # "not swimming or running" is a topic
+        return self.words.has("actions", token.text) and not self.words.has("nouns", token.text)
 
     def _asks(self, start: int) -> bool:
         """Say whether a question may begin here: at the start of a clause, or behind a question word."""
@@ -196,13 +236,13 @@ class _Reader:
 
     def _named(self, start: int) -> bool:
         """Say whether a noun phrase plainly begins here: an article, a preposition, a name."""
-        if not self.terms.spaced:
+        if not self.spaced:
             return True
         token = next(tokens_in(self.text, start, min(len(self.text), start + 64)), None)
         return token is not None and (
             token.text in QUOTES
             or (WORDLIKE.match(token.text[0]) is not None and token.capital)
-            or self.terms.leads(token.text)
+            or self._leads(token.text)
         )
 
     # -- terms -----------------------------------------------------------------------------------------------------
@@ -211,78 +251,36 @@ class _Reader:
         """Return the terms of a cue, and the start and end of cue and terms together."""
         if cue.term is not None:
             checked = cue.kind == "around" or self._named(cue.term[0])
-            terms, _ = self.terms.behind(cue.term[0], cue.term[1]) if checked else ([], 0)
+            terms, _ = self._behind(cue.term[0], cue.term[1]) if checked else ([], 0)
             whole = bool(terms) and not WORDLIKE.search(self.text, terms[-1][1], cue.term[1])
             return (terms if whole else []), cue.start, cue.end
         if cue.kind == "after":
-            terms = self.terms.before(cue.start)
+            terms = self._phrases_before(cue.start) if self.spaced else self._run_before(cue.start)
             return terms, terms[0][0] if terms else cue.start, cue.end
         stop = len(self.text)
         if cue.kind == "single":  # "non-frontend work": it belongs to the one word it stands before
             stop = next((token.end for token in tokens_in(self.text, cue.end, stop)), stop)
-        terms, end = self.terms.behind(cue.end, stop)
+        terms, end = self._behind(cue.end, stop)
         behind = next(tokens_in(self.text, terms[-1][1], terms[-1][1] + 64), None) if terms else None
         if behind is None:
             return terms, cue.start, end
-        acts = cue.kind == "without" and self.terms.is_in("actions_behind", behind.text)  # "ohne Anna zu fragen"
-        goes_on = cue.kind == "but" and self.terms.spaced and WORDLIKE.match(behind.text)  # "und nicht Lisa hat …"
-        joined = goes_on and self.terms.among(("joins", "openers"), behind.text)
+        acts = cue.kind == "without" and self.words.has("actions_behind", behind.text)  # "ohne Anna zu fragen"
+        goes_on = cue.kind == "but" and self.spaced and WORDLIKE.match(behind.text)  # "und nicht Lisa hat …"
+        joined = goes_on and self._among(("joins", "openers"), behind.text)
         return [] if acts or (goes_on and not joined) else terms, cue.start, end
 
+    # -- the bounds of a term ------------------------------------------------------------------------------------
 
-def _meets(start: int, end: int, spans: list[Match]) -> bool:
-    """Say whether one of some spans, in order and apart, shares a character with another one."""
-    last = bisect_left(spans, (end, end)) - 1
-    return last >= 0 and spans[last][1] > start
-
-
-# -- the bounds of a term ----------------------------------------------------------------------------------------------
-
-
-class Piece(NamedTuple):
-    """A word, or one sign, and its place."""
-
-    text: str
-    start: int
-    end: int
-
-    @property
-    def capital(self) -> bool:
-        """True if it may be a name."""
-        return self.text[0].isupper() or not self.text.isalpha()  # "node.js" and "C++" are names, too
-
-
-class Terms:
-    """The terms of one text; all places are in the text of `phrases.said`.
-
-    With spaces between words a term is a noun phrase: it ends where a word of the tables, or a verb, begins. Without
-    them it is a run of signs of one script.
-    """
-
-    def __init__(self, words: Wording, text: str) -> None:
-        self.words, self.text = words, text
-        self.spaced = bool(words.section.get("spaces", True))
-        self.capitals = bool(words.section.get("capitals", False))
-
-    def is_in(self, name: str, word: str) -> bool:
-        """Say whether a word is one of a list."""
-        return self.words.has(name, word)
-
-    def behind(self, start: int, stop: int) -> tuple[list[Match], int]:
+    def _behind(self, start: int, stop: int) -> tuple[list[Match], int]:
         """Return the terms from `start` on, and their end; nothing beyond `stop`."""
         return self._phrases(start, stop) if self.spaced else self._run_after(start, stop)
 
-    def before(self, stop: int) -> list[Match]:
-        """Return the terms that end at `stop`."""
-        return self._phrases_before(stop) if self.spaced else self._run_before(stop)
+    def _among(self, names: tuple[str, ...], word: str) -> bool:
+        return any(self.words.has(name, word) for name in names)
 
-    def among(self, names: tuple[str, ...], word: str) -> bool:
-        """Say whether a word is one of some lists."""
-        return any(self.is_in(name, word) for name in names)
-
-    def leads(self, word: str) -> bool:
+    def _leads(self, word: str) -> bool:
         """Say whether a word stands in front of a term and is no part of it: an article, a preposition."""
-        return self.among(("determiners", "prepositions"), word)
+        return self._among(("determiners", "prepositions"), word)
 
     def _phrases(self, start: int, stop: int) -> tuple[list[Match], int]:
         """Return the noun phrase at `start` and those joined to it, and their end, with words that fall off."""
@@ -296,7 +294,7 @@ class Terms:
         while len(terms) + len(pending) < LIST_ITEMS_MAX and at < len(tokens):
             comma = tokens[at].text == ","
             joined = at + comma
-            closes = joined < len(tokens) and self.is_in("joins", tokens[joined].text)
+            closes = joined < len(tokens) and self.words.has("joins", tokens[joined].text)
             following = self._phrase(tokens, joined + closes) if comma or closes else None
             if following is None or (self.capitals and self._capital(terms[0]) and not self._capital(following[0])):
                 break  # "… und sag mir": nouns have capitals
@@ -327,7 +325,7 @@ class Terms:
     def _phrase(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
         """Return the noun phrase at a token, behind articles and prepositions, and the index behind it."""
         first = i
-        while i < len(tokens) and self.leads(tokens[i].text):
+        while i < len(tokens) and self._leads(tokens[i].text):
             i += 1
         if i >= len(tokens) or i - first > TERM_WORDS_MAX:
             return None
@@ -335,7 +333,7 @@ class Terms:
             return self._quotation(tokens, i)
         end = self._phrase_end(tokens, i)
         last = end
-        while last > i and self.among(("trailing", "links"), tokens[last - 1].text):
+        while last > i and self._among(("trailing", "links"), tokens[last - 1].text):
             last -= 1
         if last == i:
             return None
@@ -348,7 +346,7 @@ class Terms:
         return self._particle("endings", term.rsplit(" ", maxsplit=1)[-1])
 
     def _particle(self, name: str, word: str) -> int:
-        if self.is_in("nouns", word):
+        if self.words.has("nouns", word):
             return 0
         return max((len(e) for e in self.words.phrases(name) if word.endswith(e) and len(word) > len(e)), default=0)
 
@@ -369,17 +367,17 @@ class Terms:
         token = tokens[k]
         if token.text == "'" or not (WORDLIKE.match(token.text[-1]) or token.text.endswith(("'", "+", "#"))):
             return True
-        if self.is_in("links", token.text):
+        if self.words.has("links", token.text):
             return k == first
-        if self.is_in("joins", token.text):
+        if self.words.has("joins", token.text):
             return True
-        linked = k > first and self.is_in("links", tokens[k - 1].text)
+        linked = k > first and self.words.has("links", tokens[k - 1].text)
         leading = "linked" if linked and self.words.phrases("linked") else "determiners"
-        if (linked or k == first) and self.among((leading, "nouns"), token.text):
+        if (linked or k == first) and self._among((leading, "nouns"), token.text):
             return False
         # An ending that verbs have may be that of a name, and of the noun that the phrase begins with.
-        return self.is_in("stops", token.text) or (
-            k > first and not token.text[0].isupper() and self.is_in("stop_endings", token.text)
+        return self.words.has("stops", token.text) or (
+            k > first and not token.text[0].isupper() and self.words.has("stop_endings", token.text)
         )
 
     def _quotation(self, tokens: list[Piece], i: int) -> tuple[Match, int] | None:
@@ -408,7 +406,7 @@ class Terms:
                 break
             if self._particle("join_endings", tokens[start - 1].text):
                 end = start
-            elif self.is_in("joins", tokens[start - 1].text):
+            elif self.words.has("joins", tokens[start - 1].text):
                 end = start - 1
             else:
                 break
@@ -427,11 +425,11 @@ class Terms:
             if not WORDLIKE.match(token.text[-1]) and not token.text.endswith(("+", "#")):
                 break
             lower = self.capitals and not token.text[0].isupper()
-            ended = self.is_in("stops_before", token.text) or self._particle("join_endings", token.text) or lower
-            if self.is_in("joins", token.text) or (start < end and ended):
+            ended = self.words.has("stops_before", token.text) or self._particle("join_endings", token.text) or lower
+            if self.words.has("joins", token.text) or (start < end and ended):
                 break
             start -= 1
-        while start < end and self.leads(tokens[start].text):
+        while start < end and self._leads(tokens[start].text):
             start += 1
         if start == end:
             return None, end
@@ -503,6 +501,12 @@ class Terms:
             if at < stop and stop - at <= TERM_CHARS_MAX * 2 and WORDLIKE.search(self.text, at, stop):
                 terms.append((at, stop))
         return terms
+
+
+def _meets(start: int, end: int, spans: list[Match]) -> bool:
+    """Say whether one of some spans, in order and apart, shares a character with another one."""
+    last = bisect_left(spans, (end, end)) - 1
+    return last >= 0 and spans[last][1] > start
 
 
 def tokens_in(text: str, start: int, stop: int) -> Iterator[Piece]:

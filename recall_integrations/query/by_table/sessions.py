@@ -21,8 +21,8 @@ from recall_integrations.languages.phrases import LETTER, alternatives, blanked,
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Together, Wording, by_initial, listed, wording
-from recall_integrations.query.spans import Spans
 from recall_integrations.text import stop_words
+from recall_integrations.text.analyser import Spans
 from recall_integrations.types.query import ABOUT, ALL, BEGINNING, END, NOTHING, WHOLE, SessionRef
 
 BARE_WORDS_MAX = 2  # besides the session, in a query that is nothing but one

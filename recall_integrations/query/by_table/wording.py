@@ -13,8 +13,20 @@ from typing import Any
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.languages.needed_words import Begins, Heard, Needed, Words, begins_of, heard, needs
-from recall_integrations.languages.phrases import Said, Slots, alternatives, ordered, pattern
+from recall_integrations.languages.phrases import (
+    Begins,
+    Heard,
+    Needed,
+    Said,
+    Slots,
+    Words,
+    alternatives,
+    begins_of,
+    heard,
+    needs,
+    ordered,
+    pattern,
+)
 from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
@@ -271,7 +283,7 @@ def by_initial(phrases: Iterable[str], slots: Slots) -> str:
 def wording(language: str | None, section: str, known: tuple[str, ...], part: str = "", **more: Any) -> Wording:
     """Return a section of a language, or a part of one; without tables an empty one. `more` is as for `Wording`."""
     content = (
-        english(section) if language == ENGLISH else getattr(tables(language), section) if language in READ else {}
+        english(section) if language == ENGLISH else tables(language).sections[section] if language in READ else {}
     )
     content, name = (content.get(part) or {}, f".{part}") if part else (content, "")
     return Wording(content, known, f"{language}.yaml: `{section}`{name}", **more)

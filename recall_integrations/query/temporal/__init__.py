@@ -4,7 +4,7 @@
          ─ ranges ─ bounds ─▶ window
 
 The grammar is a list of tables (`rules_*`): to teach it a phrase, add a row (see `grammar`); to teach it a holiday, add
-a row to `holidays`; to teach it a word, add it to its class in `lexicon`. Other languages are led to its English
+a row to `holidays.json`; to teach it a word, add it to its class in `lexicon`. Other languages are led to its English
 (`translation`).
 """
 

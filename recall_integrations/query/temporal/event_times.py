@@ -14,12 +14,12 @@ import functools
 import re
 from datetime import datetime, timedelta, timezone
 
+from recall_integrations.languages.phrases import lowered
 from recall_integrations.patterns import blanked, regex
-from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import DAY, Cycle, Interval, Period, midnight, one_day, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar
 from recall_integrations.query.temporal.lexicon import MONTH, WEEKDAY
-from recall_integrations.query.temporal.parser import all_rules
+from recall_integrations.query.temporal.parser import HOLIDAYS, all_rules
 from recall_integrations.query.temporal.tense import FUTURE, NEAR, PAST, PRESENT
 from recall_integrations.query.temporal.tense import tense as tense_at
 from recall_integrations.query.temporal.tokens import DateToken
@@ -80,7 +80,7 @@ _JOINS = regex(r"\s*(?:,|\(|on|the|of|at|in|-|–)?\s*(?:the )?")
 @functools.cache
 def _said() -> frozenset[str]:
     """Return the words one of which tells a time."""
-    days = _grammar().needed_words((row.pattern for row in holidays.HOLIDAYS), frozenset({"day"})) - _ORDINARY
+    days = _grammar().needed_words((row.pattern for row in HOLIDAYS), frozenset({"day"})) - _ORDINARY
     return frozenset({*"yesterday today tonight tomorrow ago".split(), *MONTH, *WEEKDAY, *days}) - _WEAK
 
 
@@ -243,11 +243,3 @@ def _within(inner: ToldTime, outer: ToldTime, surer: bool) -> bool:
     """Say whether the second of two phrases side by side is the closer, or a surer, reading of the same time."""
     narrow = inner.end - inner.start <= max(outer.end - outer.start, DAY)
     return narrow if surer else outer.start <= inner.start and inner.end <= outer.end
-
-
-def lowered(text: str) -> str:
-    """Return the text in lower case, letter by letter: places in it are places in the text."""
-    low = text.lower()
-    if len(low) == len(text):
-        return low
-    return "".join([letter if len(letter.lower()) > 1 else letter.lower() for letter in text])

@@ -88,7 +88,7 @@ CLASSES: dict[str, dict[str, Any]] = {
 CLEAR_MONTHS = frozenset("january february july september october november december".split())
 CLEAR_WEEKDAYS = frozenset("monday tuesday wednesday thursday friday saturday sunday tues weds thurs".split())
 
-# One of these words, or a digit, or a word that a holiday needs (`holidays.triggers`), has to be in a text that speaks
+# One of these words, or a digit, or a word that a holiday needs (`parser.triggers`), has to be in a text that speaks
 # of time; anything else is sent home at once.
 _TIME_WORDS = (
     "today yesterday tomorrow tmrw tmr tonight otd ytd mtd wtd qtd date hundred thousand midnight nineteen twenty "

@@ -1,21 +1,40 @@
-"""Read a text into a `TemporalWindow`: gate, timestamp, grammar, choice, implicit windows."""
+"""Read a text into a `TemporalWindow`: gate, timestamp, grammar, choice, implicit windows.
+
+To add a holiday, add a row to `holidays.json`: its phrase as a token pattern, its rule (`day_of`), an example, and,
+where they are not 1 and false, its days and whether it is an ordinary word too. Nothing else: its rule (`holiday`) and
+the words that let a text through the gate (`triggers`) are made from the rows. Phrases are written as in the rule
+tables (see `grammar`): lower-case words, `?` for optional ones. A possessive "'s" and a plural apostrophe are not
+written: the tokenizer drops them.
+"""
 
 from __future__ import annotations
 
 import functools
+import json
 import re
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime, time, timedelta
+from pathlib import Path
+from typing import Any
+
+from dateutil.easter import easter
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ
 from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
-from recall_integrations.query.temporal import holidays
-from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
-from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.holidays import JULY_FOURTH, holiday_rules
+from recall_integrations.query.temporal.calendar import (
+    DAY,
+    HalfOpen,
+    Interval,
+    Period,
+    nth_weekday,
+    to_instant,
+    yearly,
+)
+from recall_integrations.query.temporal.grammar import Built, Context, Grammar, Rule, RuleMatch, every
+from recall_integrations.query.temporal.lexicon import TIME_TRIGGERS, WEEKDAY
 from recall_integrations.query.temporal.rules_dates import DATES, NUMBERS, TRAPS
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, LATE, NEIGHBOURS, OFFSETS, RANGES, TIMES
@@ -25,6 +44,77 @@ from recall_integrations.query.temporal.tokens import DateToken, find_timestamp
 from recall_integrations.query.temporal.translation import Fragment, plain_fragments, reader
 from recall_integrations.types import TemporalWindow, checked_time
 from recall_integrations.types.numbers import is_whole
+
+_TABLE: Mapping[str, Any] = json.loads(Path(__file__).with_name("holidays.json").read_text(encoding="utf-8"))
+# Days of calendars that follow the moon, by year from 1900 to 2100. A day that begins in the evening is given as the
+# day after it; the Islamic days are those of the tabular calendar, at most a day off from those that were kept.
+_MOON: Mapping[str, list[str]] = {name: days.split() for name, days in _TABLE["moon"].items()}
+_FIRST = 1900
+_RULE = regex(r"(?P<day>.+?)(?: (?P<plus>[+-]\d+))?")
+
+
+def day_of(rule: str) -> Callable[[int], datetime]:
+    """Make the function from a year to a day; a "+1" or "-47" at the end of a rule counts days from there.
+
+    Rules are "12-31"; "11 thu 4", the fourth Thursday of November; "5 mon last"; "mon 05-24", the last Monday up
+    to that day; "easter"; and the names of days that follow the moon.
+    """
+    match = _RULE.fullmatch(rule)
+    assert match is not None
+    name, plus = match["day"], timedelta(days=int(match["plus"] or 0))
+    words = name.split()
+    if name in _MOON:
+        return lambda year: _by_moon(name, year) + plus
+    if name == "easter":
+        return lambda year: datetime.combine(easter(year), time()) + plus
+    if len(words) == 3:
+        month, weekday, n = int(words[0]), WEEKDAY[words[1]], -1 if words[2] == "last" else int(words[2])
+        return lambda year: nth_weekday(year, month, weekday, n) + plus
+    month, number = map(int, words[-1].split("-"))
+
+    def by_then(year: int) -> datetime:
+        last = datetime(year, month, number)
+        return (last if len(words) == 1 else last - (last.weekday() - WEEKDAY[words[0]]) % 7 * DAY) + plus
+
+    return by_then
+
+
+def _by_moon(name: str, year: int) -> datetime:
+    days = _MOON[name]
+    if not 0 <= year - _FIRST < len(days):
+        raise ValueError("too far from our time")
+    return datetime.fromisoformat(f"{year}-{days[year - _FIRST]}")
+
+
+def holiday(pattern: str, date: Callable[[int], datetime], example: str, days: int = 1, capital: bool = False) -> Rule:
+    """Make the rule of a holiday, named by its example.
+
+    `date` gives its day in a year, and raises `ValueError` or `OverflowError` if there is none. With `capital` it is an
+    ordinary word too ("an epiphany"), and a holiday only with a capital.
+    """
+
+    def in_year(year: int) -> Interval:
+        start = date(year)
+        return Interval(start, start + timedelta(days=days))
+
+    made = every("H", "day" if days == 1 else "span", yearly(in_year))
+    name = "_".join(example.lower().replace("'", "").split()[1:])
+
+    def built(hit: RuleMatch) -> Built:
+        return None if capital and not hit.ctx.text[hit.tokens[0].start].isupper() else made
+
+    return Rule(f"holiday_{name}", pattern, built, 0.85, example, weak=True)
+
+
+# Longer phrases stand before the shorter ones they begin with.
+HOLIDAYS: tuple[Rule, ...] = tuple(holiday(said, day_of(rule), *more) for said, rule, *more in _TABLE["holidays"])
+_FOURTH = holiday("", day_of("07-04"), "the 4th of July").build
+JULY_FOURTH = (
+    Rule("july_fourth", "(the? o:(ORD|DAYNUM) of july|july o:(ORD|DAYNUM))(?!(SEP|of|in)? YR)",
+         lambda hit: _FOURTH(hit) if hit.value("o") == 4 else None, 0.9, "the 4th of July"),
+)  # fmt: skip
+
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 IMPLICIT_DAYS = 30
 IMPLICIT_CONFIDENCE = 0.4
@@ -52,7 +142,7 @@ _NEXT = regex(
 
 def all_rules() -> tuple[Rule, ...]:
     """Return every rule, in the order in which they are tried."""
-    named = (*JULY_FOURTH, *holiday_rules(holidays.HOLIDAYS), *TRAPS)
+    named = (*JULY_FOURTH, *HOLIDAYS, *TRAPS)
     relative = (*DURATIONS, *DAYS, *COUNTS)
     return (*NUMBERS, *named, *DATES, *relative, *PARTS, *NEIGHBOURS, *TIMES, *OFFSETS, *LATE, *RANGES, *BOUNDS)
 
@@ -63,15 +153,16 @@ def _grammar() -> Grammar:
 
 
 @functools.cache
-def _triggers() -> frozenset[str]:
-    return holidays.triggers(holidays.HOLIDAYS)
+def triggers() -> frozenset[str]:
+    """Return words of which each text that speaks of time, and has no digit, holds one."""
+    return TIME_TRIGGERS | Grammar(()).needed_words((row.pattern for row in HOLIDAYS), TIME_TRIGGERS)
 
 
 def prepare_rules() -> None:
     """Compile the rules now, not at the first query with a date."""
     for _, pattern in _grammar().rules:
         pattern.search("")
-    _triggers()
+    triggers()
 
 
 def parse_window(
@@ -140,7 +231,7 @@ def may_have_window(text: str, language: str | None = ENGLISH) -> bool:
     return (
         language != ENGLISH
         or _DIGIT.search(text) is not None
-        or not _triggers().isdisjoint(_WORDS.findall(text.lower()))
+        or not triggers().isdisjoint(_WORDS.findall(text.lower()))
     )
 
 

@@ -12,13 +12,15 @@ from __future__ import annotations
 import functools
 import itertools
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import tables
+from recall_integrations.languages import READ, tables
+from recall_integrations.languages.tables import english
 from recall_integrations.patterns import regex
+from recall_integrations.query.temporal import lexicon
 from recall_integrations.query.temporal.atoms import (
     FIRST_WORD_SYMBOL,
     MONTHS,
@@ -113,9 +115,10 @@ class Reader:
         found = ((f"in {a.value}" if _NEEDS_IN.fullmatch(a.value) else a.value, a) for a in atoms if a.symbol == "P")
         return [Fragment(english, atom.start, atom.end) for english, atom in found]
 
-    def form(self, word: str) -> str:
-        """Return the word of the table that a known word stands for: the one with its marks."""
-        return self._by_symbol[self.symbols[word]]
+    def known(self, word: str) -> str | None:
+        """Return the word of the table that a word stands for, with its marks; `None` if it is no word of it."""
+        form = normal(word)
+        return next((self._by_symbol[self.symbols[w]] for w in (form, folded(form)) if w in self.symbols), None)
 
     def words(self, text: str) -> list[str]:
         """Return the words of the table that a text is made of; none if it holds any other word."""
@@ -187,7 +190,7 @@ def _lines(block: Any) -> list[str]:
 @functools.cache
 def reader(code: str) -> Reader:
     """Return the reader of a language with a table file."""
-    return Reader(code, tables(code).dates)
+    return Reader(code, tables(code).sections["dates"])
 
 
 def plain_fragments(text: str, now: datetime) -> list[Fragment]:
@@ -196,3 +199,86 @@ def plain_fragments(text: str, now: datetime) -> list[Fragment]:
         return []
     atoms = (digits(match, now, day_first=None) for match in PLAIN.finditer(text))
     return [Fragment(atom.value, atom.start, atom.end) for atom in atoms if atom is not None and atom.value]
+
+
+# -- words of a date that are no evidence of the topic: a memory of that day does not say them ------------------------
+
+_EN = english("date_words")
+# Where a date lies from now.
+_RELATIVE = frozenset(
+    {*lexicon.LAST, *lexicon.THIS, *lexicon.NEXT, *lexicon.WEEKDAY, *lexicon.WEEKDAYS, *_EN["relative"].split()}
+)
+_UNITS = frozenset({*lexicon.UNIT, *lexicon.UNITS, *lexicon.SMALL_UNIT, *_EN["units"].split()} - _RELATIVE)
+_COUNTING = frozenset({*lexicon.ONES, *lexicon.TEENS, *lexicon.TENS, *lexicon.ORDINAL, "couple", "several", "half"})
+_NUMBER = regex(r"\d{1,2}(?:st|nd|rd|th|am|pm|h)?|am|pm")
+_YEAR = re.compile(r"\d{4}")
+_CALENDAR = regex(rf"\b(?:{'|'.join(MONTHS)}|\d{{4}})\b")
+_DAYS = frozenset(("today", "yesterday", "tomorrow", "the day before yesterday", "the day after tomorrow"))
+_SMALL_NUMBER = regex(r"\d{1,2}")
+
+
+@functools.cache
+def date_kinds(language: str) -> tuple[frozenset[str], frozenset[str], frozenset[str]]:
+    """Return words of a language's table: its months, its units, and all that a memory of such a date may say."""
+    table = reader(language)
+    months, units, kept = set[str](), set[str](), set[str]()
+    for values in table.lexicon.values.values():
+        for word, value in values.items():
+            if value in MONTHS:
+                months.add(word)
+            elif value in lexicon.UNIT or value in lexicon.SMALL_UNIT:
+                units.add(word)
+            elif value in lexicon.SEASON or value in lexicon.PART_OF_DAY:
+                kept.add(word)
+    # "morgen" is a part of the day, and tomorrow: no memory of that day says so.
+    near = {word for phrase in table.phrases if phrase.english in _DAYS for word in phrase.literals}
+    return frozenset(months), frozenset(units), frozenset((kept | months) - near)
+
+
+def only_time(word: str, language: str | None = "en") -> bool:
+    """Say whether a word of a date only places it relative to now, or is a number: "ago", "2", "3rd".
+
+    Months and years stay. In a language without tables no word does: only dates in digits are found there.
+    """
+    if language == "en":
+        return word in _RELATIVE or word in _COUNTING or _NUMBER.fullmatch(word) is not None
+    if language not in READ or _SMALL_NUMBER.fullmatch(word):
+        return language in READ
+    table, (_, units, kept) = reader(language), date_kinds(language)
+    if not table.spaced:
+        parts = table.words(word)
+        return bool(parts) and not _dated(table, word) and kept.isdisjoint(parts)
+    form = table.known(word)
+    return form is not None and form not in kept and form not in units
+
+
+def is_unit(word: str, language: str | None = "en") -> bool:
+    """Say whether a word of a date names the unit that is counted: "weeks"."""
+    if language == "en":
+        return word in _UNITS
+    return language in READ and reader(language).known(word) in date_kinds(language)[1]
+
+
+def in_calendar(words: Iterable[str], language: str | None = "en") -> bool:
+    """Say whether a date of these words lies in the calendar, not relative to now: it has a month or a year."""
+    if language == "en":
+        return any(word in lexicon.MONTH or _YEAR.fullmatch(word) is not None for word in words)
+    if language not in READ:
+        return True
+    table, (months, _, _) = reader(language), date_kinds(language)
+    if not table.spaced:
+        return any(_dated(table, word) for word in words)
+    return any(table.known(word) in months or _YEAR.fullmatch(word) for word in words)
+
+
+def only_when(date: str, language: str | None = "en") -> bool:
+    """Say whether all of a date only places it relative to now: "上周二".
+
+    In a script whose words are not parted, the pairs of such a date ("周二", "二我") are no words that a query could
+    ask for one by one. In other scripts they are, and the answer is always false.
+    """
+    return language != "en" and language in READ and not reader(language).spaced and only_time(date, language)
+
+
+def _dated(table: Reader, word: str) -> bool:
+    return any(_CALENDAR.search(fragment.english) for fragment in table.fragments(word, ANY_DAY))

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView
 from recall_integrations.planning.planner import Asked
-from recall_integrations.query.occurrences import Occurrence
+from recall_integrations.query.by_table.cues import Occurrence
 from recall_integrations.ranking.arranging.moves import (
     DIVERSITY,
     FACTS,
@@ -39,7 +39,7 @@ from recall_integrations.ranking.arranging.moves import (
 )
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
-from recall_integrations.text.signs import words_with_signs
+from recall_integrations.text.analyser import words_with_signs
 from recall_integrations.types import Memory, MemoryType, indexed_text
 
 # Similarities are rounded to this, so that equal vectors tie exactly whatever order BLAS summed them in.

@@ -22,7 +22,7 @@ from recall_integrations.indexes.kind import MANY
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.patterns import regex
 from recall_integrations.query.asking import asks_state
-from recall_integrations.query.occurrences import behind_before, tense_of
+from recall_integrations.query.by_table.cues import behind_before, tense_of
 from recall_integrations.ranking.arranging.moves import MOVERS, sums
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.features.reading import OWNER

@@ -3,8 +3,8 @@
     "who is not allergic?"     Ben has no allergies.  ─▶ denies it too  Ana is allergic to nuts.   ─▶ says that it is so
     "what is my cat called?"   User's cat is Otto.    ─▶ who asks       Tom's cat is called Mimi.  ─▶ somebody else
 
-A question that leaves something out ("recipes without nuts") denies nothing: `query.negation` reads it. Denied are the
-words that follow the negation in its clause.
+A question that leaves something out ("recipes without nuts") denies nothing: `query.by_table.negation` reads it. Denied
+are the words that follow the negation in its clause.
 
 Notes of agents about their user begin with "User", with the user's name, or with "I"; in other languages with what
 `person.user` of their table files lists. A text is somebody else's only where it says of them what is asked about the
@@ -29,9 +29,9 @@ from recall_integrations.languages.phrases import said
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import negation as by_table
 from recall_integrations.query.by_table import person
+from recall_integrations.query.by_table.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.query.entities.words import is_ordinary
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.negation import NEGATED_AUXILIARIES, NEGATIVES
 from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize

@@ -24,8 +24,8 @@ from recall_integrations.store.homes import Home
 from recall_integrations.store.journal import TOUCH
 from recall_integrations.store.renewal import ANALYSER, REEMBEDDING
 from recall_integrations.text import ANALYSER_VERSION
-from recall_integrations.text.spoken import Count
-from recall_integrations.text.spoken import counted as languages_of
+from recall_integrations.text.detection import Count
+from recall_integrations.text.detection import counted as languages_of
 from recall_integrations.types import Memory, Relation, indexed_text
 
 Key = tuple[int, int]  # scope and number of a memory

@@ -21,7 +21,7 @@ from recall_integrations.delivery.as_data import dumps, explanation_data, result
 from recall_integrations.delivery.highlights import Mark, marks
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.planning.planner import make_plan
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser, clean
 from recall_integrations.types import (
     Contribution,

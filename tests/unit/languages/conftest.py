@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from recall_integrations.query.by_table.cues import type_cues
+from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session
-from recall_integrations.query.negation import find_negations
 
 Read = Callable[[str, str, str], Any]
 

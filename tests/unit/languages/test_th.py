@@ -6,7 +6,7 @@ from datetime import datetime, timezone
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.query.by_table.cues import no_keywords
-from recall_integrations.query.negation import find_negations
+from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.temporal import parse_window
 from tests.rows import each_row
 

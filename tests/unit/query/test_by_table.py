@@ -20,7 +20,7 @@ from recall_integrations.languages.tables import SECTIONS
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.by_table.wording import Together, Wording, listed
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.text import stem

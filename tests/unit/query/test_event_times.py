@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.query.temporal.event_times import CHARS_MAX, TIMES_MAX, lowered, may_tell, told_times
+from recall_integrations.languages.phrases import lowered
+from recall_integrations.query.temporal.event_times import CHARS_MAX, TIMES_MAX, may_tell, told_times
 from tests.rows import each_row
 from tests.spent import seconds_of
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from tests.rows import each_row
 

@@ -6,8 +6,8 @@ from datetime import datetime, timezone
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.languages.tables import READ, tables
-from recall_integrations.query.knowledge import ScopeKnowledge
-from recall_integrations.query.occurrences import FIRST, LAST, Tense, behind_before, occurrence_asked, tense_of
+from recall_integrations.query.by_table.cues import FIRST, LAST, Tense, behind_before, occurrence_asked, tense_of
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.temporal import parse_window
 from recall_integrations.types.query import SessionRef
@@ -69,7 +69,7 @@ def test_the_words_of_a_session_ask_for_no_time_of_something() -> None:
 
 def test_every_language_that_reads_types_has_the_words() -> None:
     for code in READ:
-        types = tables(code).types
+        types = tables(code).sections["types"]
         assert not types or {"first", "last"} <= set(types), code
 
 

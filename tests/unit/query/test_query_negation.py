@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from recall_integrations.query.negation import find_negations
+from recall_integrations.query.by_table.negation import find_negations
 from tests.rows import each_row
 
 EXCLUDES = [

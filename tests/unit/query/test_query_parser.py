@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import datetime, timezone
 from typing import Any
 
@@ -12,8 +11,7 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.query import features
 from recall_integrations.query import parser as module
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.findings import observed
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import IRREGULAR, stem
@@ -187,44 +185,3 @@ def test_a_language_model_that_fails_leaves_the_references_as_they_were() -> Non
     parsed, degraded = PARSER.parse("what about Kestrel", NOW, ScopeKnowledge(entities=index, unsure=broken))
     assert [r.entity_id for r in parsed.entity_refs] == ["k"]
     assert [d.stage for d in degraded] == ["parse.entity_llm"]
-
-
-# -- observers ---------------------------------------------------------------------------------------------------------
-
-
-def steps_of(seen: list[tuple[str, float, bool]]) -> list[str]:
-    return [stage for stage, _, _ in seen]
-
-
-def test_an_observer_is_told_of_each_step_and_of_no_later_parse() -> None:
-    seen: list[tuple[str, float, bool]] = []
-    with observed(lambda *step: seen.append(step)):
-        found = parse("what did Sam say last week?")
-    assert found == parse("what did Sam say last week?")
-    assert {"parse.negation", "parse.temporal", "parse.identifiers", "parse.terms"} <= set(steps_of(seen))
-    assert all(seconds >= 0 and not failed for _, seconds, failed in seen)
-
-
-def test_an_observer_is_told_which_step_failed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_negations", lambda _text: 1 / 0)
-    seen: list[tuple[str, float, bool]] = []
-    with observed(lambda *step: seen.append(step)):
-        _, degraded = PARSER.parse("not Sam", NOW, ScopeKnowledge())
-    assert [d.stage for d in degraded] == [stage for stage, _, failed in seen if failed] == ["parse.negation"]
-
-
-def test_the_inner_observer_is_told_and_other_threads_are_not() -> None:
-    outer: list[tuple[str, float, bool]] = []
-    inner: list[tuple[str, float, bool]] = []
-    with observed(lambda *step: outer.append(step)):
-        with observed(lambda *step: inner.append(step)):
-            parse("Sam")
-        told = len(inner)
-        assert told and not outer
-        thread = threading.Thread(target=parse, args=("Sam",))
-        thread.start()
-        thread.join()
-        assert not outer
-        parse("Sam")
-    assert len(inner) == told
-    assert steps_of(outer) == steps_of(inner)

@@ -9,7 +9,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
 from recall_integrations.delivery.searched import ASKED_FOR
 from recall_integrations.query import parser as parsing
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import LONG, QueryParser
 from recall_integrations.text.shortening import BETWEEN, READ_CHARS_MAX, number_of, shortened
 

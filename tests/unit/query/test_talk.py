@@ -6,7 +6,7 @@ from pathlib import Path
 
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from tests.rows import each_row
 

@@ -2,13 +2,14 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
-from recall_integrations.query.words import QueryWords
+from recall_integrations.query.findings import QueryWords, ScopeKnowledge
 from recall_integrations.text import analyser
-from recall_integrations.text.spoken import UNTOLD, Count, Spoken, counted
+from recall_integrations.text.detection import UNTOLD, Count, Spoken, counted
 from tests.rows import each_row
 
 NOW = dt.datetime(2026, 3, 4, 12, tzinfo=dt.timezone.utc)
@@ -19,10 +20,14 @@ def scope(**counts: int) -> Held:
     return lambda term: counts.get(term, 0)
 
 
+def known(frequency: Held = lambda _term: 0, memories: int = 0, **more: Any) -> ScopeKnowledge:
+    return ScopeKnowledge(frequency=frequency, memories=memories, **more)
+
+
 def read(text: str, memories: int, held: dict[str, int] | None = None, **languages: int) -> QueryWords:
     """A query to a scope of so many memories, some told to be in other languages than English."""
     scope_languages = Spoken(memories, {code: Count(told=n) for code, n in languages.items()})
-    return QueryWords(text, scope(**(held or {})), memories, scope=scope_languages)
+    return QueryWords(text, known(scope(**(held or {})), memories, spoken=scope_languages))
 
 
 def test_a_query_is_stemmed_by_its_own_language() -> None:
@@ -39,7 +44,7 @@ def test_in_a_scope_of_english_nothing_changes() -> None:
         asked.append(term)
         return int(term == "hous")
 
-    words = QueryWords("the houses of Hans", frequency, 10)
+    words = QueryWords("the houses of Hans", known(frequency, 10))
     assert words.language is None
     assert [words.stem(w) for w in ("houses", "hans", "went")] == [analyser.stem(w) for w in ("houses", "hans", "went")]
     assert words.weaker("houses") == ()
@@ -56,22 +61,22 @@ NOTES = ("Vendí la moto", "Pagué el alquiler", "Reservé hotel en Sevilla", "C
 
 
 def test_terse_notes_are_read_together() -> None:
-    words = QueryWords("reunión sin Ana", memories=5, scope=Spoken(5, counted(NOTES)))
+    words = QueryWords("reunión sin Ana", known(memories=5, spoken=Spoken(5, counted(NOTES))))
     assert words.language == "es"
     assert words.memories_in is None
-    assert QueryWords("reunión sin Ana", memories=5).language is None  # nothing known of the scope
+    assert QueryWords("reunión sin Ana", known(memories=5)).language is None  # nothing known of the scope
 
 
 def test_asked_in_english_terse_notes_are_in_their_language() -> None:
     scope_languages = Spoken(10, counted([*NOTES, *(f"{note} otra vez" for note in NOTES)]))
-    assert QueryWords("What did I book in the city?", memories=10, scope=scope_languages).memories_in == "es"
+    assert QueryWords("What did I book in the city?", known(memories=10, spoken=scope_languages)).memories_in == "es"
 
 
 def test_a_short_query_may_be_what_was_missing() -> None:
     few = Spoken(4, {UNTOLD: Count(told=4), "es": Count(hints=2, votes=24)})
-    assert QueryWords("alquiler", memories=4, scope=few).language is None
-    assert QueryWords("moto ayer", memories=4, scope=few).language == "es"
-    assert QueryWords("moto ayer", memories=40, scope=Spoken(40, few.counts)).language is None
+    assert QueryWords("alquiler", known(memories=4, spoken=few)).language is None
+    assert QueryWords("moto ayer", known(memories=4, spoken=few)).language == "es"
+    assert QueryWords("moto ayer", known(memories=40, spoken=Spoken(40, few.counts))).language is None
 
 
 def test_a_stem_that_nobody_holds_gives_way_to_one_that_is_held() -> None:
@@ -83,9 +88,9 @@ def test_a_stem_that_nobody_holds_gives_way_to_one_that_is_held() -> None:
 
 def test_accents_left_out_or_put_in() -> None:
     alike = {"lucia": ("lucía",), "lucía": ("lucia",)}
-    only_plain = QueryWords("Lucía", scope(lucia=2), 5, lambda term: alike.get(term, ()))
+    only_plain = QueryWords("Lucía", known(scope(lucia=2), 5, alike=lambda term: alike.get(term, ())))
     assert (only_plain.stem("lucía"), only_plain.weaker("lucía")) == ("lucia", ())
-    both = QueryWords("Lucia", scope(**{"lucia": 2, "lucía": 1}), 5, lambda term: alike.get(term, ()))
+    both = QueryWords("Lucia", known(scope(**{"lucia": 2, "lucía": 1}), 5, alike=lambda term: alike.get(term, ())))
     assert (both.stem("lucia"), both.weaker("lucia")) == ("lucia", ("lucía",))
 
 
@@ -93,7 +98,7 @@ def test_an_index_that_fails_costs_only_its_knowledge() -> None:
     def fail(_term: str) -> int:
         raise OSError("gone")
 
-    words = QueryWords("Wo sind die Häuser?", fail, 3)
+    words = QueryWords("Wo sind die Häuser?", known(fail, 3))
     assert words.stem("häuser") == "haus"
 
 

@@ -7,9 +7,8 @@ import sys
 
 import pytest
 
-from recall_integrations.languages.detect import Language, detect_language
 from recall_integrations.text import detection
-from recall_integrations.text.detection import CHARS_MAX, NAMES, UNKNOWN, listed
+from recall_integrations.text.detection import CHARS_MAX, NAMES, UNKNOWN, Language, detect_language, listed
 from tests.rows import each_row
 
 TOLD = {
@@ -155,7 +154,7 @@ SHARED = [
 _TELL = """
 import json, sys
 from recall_integrations.text.detection import detect_language
-from recall_integrations.text.spoken import leanings
+from recall_integrations.text.detection import leanings
 print(json.dumps([(detect_language(text), leanings(text)) for text in json.loads(sys.stdin.read())]))
 """
 

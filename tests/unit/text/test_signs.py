@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.text import content, stems, tokenize
+from recall_integrations.text.analyser import is_signed, signs, unsigned, with_signs, words_with_signs
 from recall_integrations.text.by_language import placed
-from recall_integrations.text.signs import is_signed, signs, unsigned, with_signs, words_with_signs
 from tests.rows import each_row
 
 

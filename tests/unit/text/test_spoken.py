@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.text.spoken import NOTHING, UNTOLD, WHOLE, Count, Spoken, counted, leanings
+from recall_integrations.text.detection import NO_LANGUAGES, UNTOLD, WHOLE, Count, Spoken, counted, leanings
 from tests.rows import each_row
 
 TERSE = {
@@ -51,7 +51,7 @@ def test_a_few_notes_among_english_ones_change_nothing() -> None:
 
 def test_one_or_two_notes_are_no_handful() -> None:
     assert scope("Vendí la moto", "Pagué el alquiler").leading is None
-    assert NOTHING.leading_with("Vendí la moto") is None
+    assert NO_LANGUAGES.leading_with("Vendí la moto") is None
 
 
 def test_more_than_half_lead_whatever_the_others_say() -> None:

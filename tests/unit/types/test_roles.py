@@ -13,7 +13,7 @@ from recall_integrations.adapters.rows import memory_data
 from recall_integrations.indexes.lexicon import Lexicon, query_terms
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
-from recall_integrations.query.user import implicit_user
+from recall_integrations.query.findings import implicit_user
 from recall_integrations.store.importing import Importer
 from recall_integrations.types.roles import ROLE_CODES, SPELLINGS, Role, role_of
 from tests.columns import ColumnsBuilder, TextRow

@@ -18,7 +18,7 @@ from tests.rows import each_row
 ROOT = Path(__file__).parents[4]
 DATES = ROOT / "benchmarks" / "made_up" / "dates"
 LARGE = {"de": 200, "es": 200, "fr": 200, "zh": 200}
-DATED = [code for code in READ if tables(code).dates]
+DATED = [code for code in READ if tables(code).sections["dates"]]
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from benchmarks.speed.synthetic import END
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query import parser
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from tests.rows import each_row
 

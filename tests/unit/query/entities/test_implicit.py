@@ -9,7 +9,7 @@ from recall_integrations.query.by_table.person import first_person
 from recall_integrations.query.entities import EntityIndex
 from recall_integrations.query.entities.state import entity_id_of
 from recall_integrations.query.features import entity_density
-from recall_integrations.query.user import implicit_user
+from recall_integrations.query.findings import implicit_user
 from recall_integrations.text import tokenize
 from recall_integrations.types import ParsedQuery, Scope
 from tests.rows import each_row

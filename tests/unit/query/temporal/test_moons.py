@@ -6,7 +6,7 @@ from datetime import datetime
 
 import pytest
 
-from recall_integrations.query.temporal.holidays import day_of
+from recall_integrations.query.temporal.parser import day_of
 from tests.rows import each_row
 
 KEPT = [

@@ -8,11 +8,10 @@ from datetime import datetime, timezone
 
 import pytest
 
-from recall_integrations.query.temporal import explain, holidays, parse_window, parser
+from recall_integrations.query.temporal import explain, parse_window, parser
 from recall_integrations.query.temporal.calendar import nth_weekday
 from recall_integrations.query.temporal.grammar import Grammar, Rule
-from recall_integrations.query.temporal.holidays import HOLIDAYS, Holiday, triggers
-from recall_integrations.query.temporal.parser import all_rules
+from recall_integrations.query.temporal.parser import HOLIDAYS, all_rules, holiday, triggers
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
@@ -64,10 +63,10 @@ def test_a_row_of_the_holiday_table_is_all_that_a_holiday_needs() -> None:
 @pytest.fixture
 def bloomsday(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """A holiday of which no word is known, added to the table and to nothing else."""
-    row = Holiday("(bloomsday|joyce fest)", lambda year: datetime(year, 6, 16), "on Bloomsday")
-    caches = (parser._grammar, parser._triggers)
+    row = holiday("(bloomsday|joyce fest)", lambda year: datetime(year, 6, 16), "on Bloomsday")
+    caches = (parser._grammar, parser.triggers)
     assert parse_window("on Bloomsday", NOW) is None and parse_window("at the Joyce Fest", NOW) is None
-    monkeypatch.setattr(holidays, "HOLIDAYS", (*HOLIDAYS, row))
+    monkeypatch.setattr(parser, "HOLIDAYS", (*HOLIDAYS, row))
     for cache in caches:
         cache.cache_clear()
     yield
@@ -93,7 +92,7 @@ def test_a_holiday_of_one_word_passes_the_gate() -> None:
 
 
 def test_every_holiday_has_a_word_that_lets_it_in() -> None:
-    gate = triggers(HOLIDAYS)
+    gate = triggers()
     for row in HOLIDAYS:
         assert not gate.isdisjoint(re.findall(r"[^\W_]+", row.example.lower())), row.example
 

@@ -11,15 +11,14 @@ import pytest
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.languages import READ, tables
-from recall_integrations.query.date_words import in_calendar, is_unit, only_time
 from recall_integrations.query.temporal import explain, parse_window
 from recall_integrations.query.temporal.atoms import digit_date, folded, han_number, normal
 from recall_integrations.query.temporal.calendar import unit_shifted
-from recall_integrations.query.temporal.translation import Reader, reader
+from recall_integrations.query.temporal.translation import Reader, in_calendar, is_unit, only_time, reader
 from tests.rows import each_row
 
 NOW = datetime(2026, 6, 17, 15, 30, tzinfo=timezone.utc)
-DATED = [code for code in READ if tables(code).dates]
+DATED = [code for code in READ if tables(code).sections["dates"]]
 WORDS = {"unit": {"day": "dag dager"}, "number": {3: "tre"}, "month": {"May": "mai"}}
 AMBIGUOUS = {("hi", "कल", 1)}  # yesterday and tomorrow: the past is meant
 MONTHS = "january february march april may june july august september october november december".split()

@@ -10,9 +10,8 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.indexes.columns import window_rows
 from recall_integrations.indexes.lexicon import TERMS_MAX, Lexicon, QueryTerms, query_terms, runs
 from recall_integrations.indexes.scope_view import Told
-from recall_integrations.query.knowledge import ScopeKnowledge
+from recall_integrations.query.findings import ScopeKnowledge, implicit_user
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.query.user import implicit_user
 from recall_integrations.ranking.features import match as features
 from recall_integrations.ranking.features.compute import FEATURES, compute
 from recall_integrations.ranking.features.match import FeatureInput
