@@ -40,8 +40,7 @@ if TYPE_CHECKING or LANGCHAIN:
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
     from langchain_core.runnables import RunnableConfig
 
-    from recall_integrations.adapters.documents import documents_of, memory_of_document
-    from recall_integrations.adapters.runs import run_of, tell_not_searched
+    from recall_integrations.adapters.documents import documents_of, memory_of_document, run_of, tell_not_searched
 else:
     from recall_integrations.adapters.absent import Absent as Document
     from recall_integrations.adapters.absent import NoLangChain as LangChainRetriever
@@ -55,12 +54,14 @@ if TYPE_CHECKING or LLAMA_INDEX:
 
     from recall_integrations.adapters.nodes import (
         documents_of_nodes,
+        errors_told,
+        event_not_searched,
         memory_of_node,
         nodes_of,
         nodes_of_documents,
         objects_of,
+        span,
     )
-    from recall_integrations.adapters.spans import errors_told, event_not_searched, span
 else:
     from recall_integrations.adapters.absent import Absent as BaseNode
     from recall_integrations.adapters.absent import NoLlamaIndex as LlamaIndexRetriever
@@ -360,7 +361,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_chroma`; or the store cannot be listed and none are given.
         """
-        from recall_integrations.adapters.framework_sources import source_of_store
+        from recall_integrations.adapters.sources import source_of_store
 
         return cls._on_top(source_of_store(vector_store, given.pop("embedding", None), documents), given)
 
@@ -378,7 +379,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_vectorstore`.
         """
-        from recall_integrations.adapters.framework_sources import source_of_index
+        from recall_integrations.adapters.sources import source_of_index
 
         return cls._on_top(source_of_index(index, given.pop("embedding", None), documents), given)
 

@@ -10,7 +10,7 @@ from datetime import tzinfo
 import yaml
 
 from recall_integrations.adapters.exports.files import Entry, File, entries
-from recall_integrations.adapters.sources import plain
+from recall_integrations.adapters.shapes import plain
 from recall_integrations.types import Memory, MemoryType, Relation
 from recall_integrations.types.memory import ID_CHARS_MAX
 from recall_integrations.types.messages import WHEN, moment
