@@ -22,7 +22,7 @@ from recall_integrations.console.commands.shared import (
 from recall_integrations.errors import InvalidArgument, NotFound
 
 if TYPE_CHECKING:
-    from recall_integrations.console.opening import Opening, Place
+    from recall_integrations.console.commands.shared import Opening, Place
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.types import Scope
 
@@ -70,7 +70,7 @@ def feedback(
     recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7
     recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
     """
-    from recall_integrations.console.learning import show_feedback
+    from recall_integrations.console.rendering import show_feedback
     from recall_integrations.learning.as_data import feedback_data
 
     if query is None:
@@ -131,7 +131,7 @@ def status(opening: Opening, as_json: bool) -> None:
     nDCG@5 is by what was judged: 1 = what helped stood first. `rules` is what
     the shipped weights find, a version what it finds.
     """
-    from recall_integrations.console.learning import show_status
+    from recall_integrations.console.rendering import show_status
     from recall_integrations.learning.as_data import status_data
 
     config = opening.config
@@ -152,7 +152,7 @@ def run(opening: Opening, force: bool, as_json: bool) -> None:
     It may be ended at any time: what was done stays. `recall serve` does it by
     itself with mode: learned.
     """
-    from recall_integrations.console.learning import show_steps
+    from recall_integrations.console.rendering import show_steps
     from recall_integrations.learning.as_data import step_data
 
     with opening.optimizer() as optimizer, named_progress() as show:
@@ -187,7 +187,7 @@ def rollback(opening: Opening, as_json: bool) -> None:
 
 
 def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
-    from recall_integrations.console.learning import show_state
+    from recall_integrations.console.rendering import show_state
     from recall_integrations.learning.as_data import state_data
 
     with opening.optimizer() as optimizer:

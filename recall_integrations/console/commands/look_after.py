@@ -11,12 +11,17 @@ import click
 from recall_integrations.console.commands.shared import (
     AS_JSON,
     EMBEDDING,
+    PLACE,
     STORE,
+    Address,
+    Place,
+    check_store,
+    deferred_interrupt,
     named_progress,
+    opens,
     steps,
     tell,
 )
-from recall_integrations.console.opening import PLACE, Address, Place, check_store, deferred_interrupt, opens
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.text.shortening import number_of
 

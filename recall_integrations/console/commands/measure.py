@@ -15,7 +15,9 @@ import click
 from recall_integrations.adapters.scopes import SYNTAX
 from recall_integrations.console.commands.shared import (
     STORE,
+    Opening,
     console,
+    given,
     k_option,
     line,
     moment,
@@ -23,7 +25,6 @@ from recall_integrations.console.commands.shared import (
     opened,
     seed_option,
 )
-from recall_integrations.console.opening import Opening, given
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 from recall_integrations.owner_only import opener
 from recall_integrations.store.clock import utc_now
