@@ -31,8 +31,8 @@ from recall_integrations.store.clock import utc_now
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
-    from recall_integrations.evaluation.comparison import Comparison
     from recall_integrations.evaluation.evaluation import Evaluation
+    from recall_integrations.evaluation.reports import Comparison
 
 
 EVAL_HELP = """How good recalls are on your own questions.
@@ -116,9 +116,8 @@ def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
-    from recall_integrations.evaluation.comparison import compare, read_report
     from recall_integrations.evaluation.evaluation import evaluate
-    from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.evaluation.reports import checked_output, compare, read_report
 
     path = options["json_path"]
     checked_output(None if path == "-" else path)  # before the long run
