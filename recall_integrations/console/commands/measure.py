@@ -27,7 +27,6 @@ from recall_integrations.console.commands.shared import (
 )
 from recall_integrations.errors import InvalidArgument, MissingBenchmark
 from recall_integrations.owner_only import opener
-from recall_integrations.store.clock import utc_now
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
@@ -51,8 +50,7 @@ QUERIES: one JSON object per line:
   id         default: the line number
 All but the first two are optional; other keys are ignored.
 
---make FILE begins such a file: memories drawn from the store, for each of which you write a question; or with --log,
-your users' queries with what was found for each, of which you mark what is right.
+--make FILE begins such a file: memories drawn from the store, for each of which you write a question.
 
 Which configuration is better? Ask twice, --json before.json with the one, --against before.json with the other.
 """
@@ -62,8 +60,6 @@ Which configuration is better? Ask twice, --json before.json with the one, --aga
 @STORE
 @click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
 @click.option("--make", metavar="FILE", type=click.Path(path_type=Path), help="Begin a file of questions, see above.")
-@click.option("--log", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
 @click.option("--count", default=50, type=click.IntRange(min=1), help="With --make: lines at most.")
 @k_option(5)
 @click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
@@ -87,32 +83,25 @@ def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: 
         _make(opening, make, options)
     elif queries is None or make is not None:
         raise InvalidArgument("Give a file of QUERIES to measure, or --make FILE to begin one.")
-    elif options["log"] is not None:
-        raise InvalidArgument("--log goes with --make, which begins a file of questions.")
     else:
         _measure(opening, queries, options)
 
 
 def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
+    from recall_integrations.evaluation.questions import drawn, write_labels
     from recall_integrations.evaluation.reports import checked_output
-    from recall_integrations.evaluation.template import template, write_template
 
     checked_output(make)
     if make.exists():
         raise InvalidArgument(f"{make} is there already, and may hold labels. Give another name.")
-    with opening.store() as source, named_progress() as show:
-        rows = template(
-            source, log=options["log"], scope=opening.scope, count=options["count"],
-            now=moment(options["now"], "--now", opening.zone) or utc_now(), seed=options["seed"], progress=show,
-        )  # fmt: skip
-    write_template(rows, make)
-    what = (
-        'Write a question into each empty "query", in words a user would choose, not those of the memory.'
-        if options["log"] is None
-        else 'Move the ids that answer a query from "found" to "relevant".'
-    )
+    with opening.store() as source:
+        rows = list(drawn(source, opening.scope, options["count"], options["seed"]))
+    write_labels(rows, make)
     file = line(str(make))
-    click.echo(f"Wrote {number_of(len(rows), 'line')} to {file}. {what}\nThen: recall eval {opening.place} {file}")
+    click.echo(
+        f'Wrote {number_of(len(rows), "line")} to {file}. Write a question into each empty "query", in words a user '
+        f"would choose, not those of the memory.\nThen: recall eval {opening.place} {file}"
+    )
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
