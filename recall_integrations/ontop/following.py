@@ -18,7 +18,7 @@ import re
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import timezone, tzinfo
+from datetime import tzinfo
 from typing import Any
 from zoneinfo import ZoneInfo
 
@@ -68,7 +68,7 @@ class Following:
     def __init__(self, store: MemoryStore, source: Source, borrowed: Borrowed, scope: Scope, fields: Any) -> None:
         self.store, self.source, self.scope = store, source, scope
         self._borrowed, self._said = borrowed, checked_fields(fields)
-        self._zone = zone_of(store.config.timezone)
+        self._zone = ZoneInfo(store.config.timezone)
         self.fields: dict[str, str | None] = dict.fromkeys(FIELDS)
         self.noticed = 0  # grows when a recall names what we do not know
         self._unknown: set[str] = set()
@@ -323,11 +323,6 @@ _OFTEN = 0.5  # of the documents have to have one
 _ACTOR_CHARS = 64
 _ID = re.compile(r"[0-9a-fA-F-]{16,}|\d+")
 _SHORT = 1_024
-
-
-def zone_of(name: str) -> tzinfo:
-    """Return the time zone of times without one."""
-    return timezone.utc if name == "UTC" else ZoneInfo(name)
 
 
 def guessed(rows: Sequence[Row], zone: tzinfo) -> dict[str, str | None]:

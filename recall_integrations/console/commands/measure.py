@@ -9,9 +9,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -173,47 +171,25 @@ class _OfTheRepository(click.Group):
 
 
 def _commands() -> Mapping[str, click.Command]:
-    found: Mapping[str, click.Command] = benchmark("commands").COMMANDS
-    return found
+    """Import the commands of a checkout: the one of the installed package (`pip install -e`), or the current directory.
 
-
-@click.group("bench", cls=_OfTheRepository)
-def bench() -> None:
-    """Measure quality and speed. Needs a checkout of the repository."""
-
-
-NAME = "benchmarks"
-
-
-def benchmark(module: str) -> ModuleType:
-    """Import a module of `benchmarks`, by its name in it, such as `speed.latency`.
-
-    It is looked for next to the installed package (a checkout, or `pip install -e`) and then in the current directory;
-    a folder counts where both packages are in it. `sys.path` stays as it is: what is found is loaded from its file, in
-    place of any other package that is called `benchmarks`.
+    A folder counts where both packages are in it.
     """
     for root in (Path(__file__).resolve().parents[3], Path.cwd()):
-        if (root / NAME / "__init__.py").is_file() and (root / "recall_integrations" / "__init__.py").is_file():
-            _load(root / NAME)
-            return import_module(f"{NAME}.{module}")
+        if all((root / package / "__init__.py").is_file() for package in ("benchmarks", "recall_integrations")):
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            found: Mapping[str, click.Command] = import_module("benchmarks.commands").COMMANDS
+            return found
     raise MissingBenchmark(
         "What `recall bench` runs lives in the repository of recall-integrations, not in the package. Clone it and run "
         "the command there."
     )
 
 
-def _load(folder: Path) -> None:
-    """Make the package of this folder the one that is called `benchmarks`, if it is not."""
-    file = folder / "__init__.py"
-    there = sys.modules.get(NAME)
-    if there is not None and there.__file__ is not None and Path(there.__file__).resolve() == file.resolve():
-        return
-    spec = spec_from_file_location(NAME, file, submodule_search_locations=[str(folder)])
-    assert spec is not None and spec.loader is not None
-    for other in [name for name in sys.modules if name.split(".")[0] == NAME]:
-        del sys.modules[other]
-    sys.modules[NAME] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[NAME])
+@click.group("bench", cls=_OfTheRepository)
+def bench() -> None:
+    """Measure quality and speed. Needs a checkout of the repository."""
 
 
 THUMBS = {"up": 1.0, "down": 0.0}
