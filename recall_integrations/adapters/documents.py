@@ -25,7 +25,7 @@ PAGE_CHARS = 1_000_000  # at most on a page
 
 def memory_of_document(document: Document) -> Memory | None:
     """Return the memory that a document makes, a `chunk`. It keeps the id and the metadata, which may give the time
-    (`moments.WHEN`). A chunk that tells its `source` and `start_index` has its place in that. `None` where the
+    (`messages.WHEN`). A chunk that tells its `source` and `start_index` has its place in that. `None` where the
     document has no text.
     """
     if not document.page_content.strip():

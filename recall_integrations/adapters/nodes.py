@@ -59,7 +59,7 @@ _HIDDEN = [*OF_RECALL, *OF_MEMORY, *IF_ANY]
 
 def memory_of_node(node: BaseNode) -> Memory | None:
     """Return the memory that a node makes, a `chunk`: it keeps the id, the document becomes the thread, and the
-    metadata may give the time (`moments.WHEN`). `None` where the node has no text.
+    metadata may give the time (`messages.WHEN`). `None` where the node has no text.
     """
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     if not text.strip():
