@@ -32,7 +32,7 @@ from recall_integrations.evaluation.metrics import (
     intervals,
     names,
 )
-from recall_integrations.evaluation.questions import Labels, Placed, Question, placed, read_labels
+from recall_integrations.evaluation.questions import Labels, Placed, Question, Read, placed, read_labels
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.reranking.gate import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.reranking.reranker import Reranker
@@ -310,9 +310,21 @@ def evaluate(
         wrong = [(a.figures[f"ndcg@{k}"], a.question.id, a) for a in answers if a.figures[f"ndcg@{k}"] < 1]
         worst_of = sorted(wrong, key=lambda one: one[:2])[:worst]
         described = tuple(_described(optimizer, a, k, moment, texts) for *_, a in worst_of)
-    averages, sizes = averaged(answers, names(k) if judging is None else hit_names(k), seed)
+    shown = names(k) if judging is None else hit_names(k)
+    return _report(answers, described, found, read, averaged(answers, shown, seed), judging)
+
+
+def _report(
+    answers: Sequence[Answered],
+    described: tuple[Worst, ...],
+    found: Placed,
+    read: Read,
+    figures: tuple[dict[str, dict[str, Interval]], dict[str, int]],
+    judge: Judge | None,
+) -> Evaluation:
+    averages, sizes = figures
     return Evaluation(
-        k=k,
+        k=answers[0].k,
         questions=len(answers),
         averages=averages,
         sizes=sizes,
@@ -327,7 +339,7 @@ def evaluate(
         degraded=dict(sorted(Counter(reason for a in answers for reason in set(a.degraded)).items())),
         reranked=sum(a.reranked for a in answers),
         rewritten=sum(a.rewritten for a in answers),
-        judge=LABELS if judging is None else judging.name,
+        judge=LABELS if judge is None else judge.name,
     )
 
 
