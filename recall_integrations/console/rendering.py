@@ -41,9 +41,9 @@ from recall_integrations.types import (
     TemporalWindow,
 )
 from recall_integrations.types.facts import Fact
-from recall_integrations.types.highlights import CUT, NAME, NEAR, TIME, WORD, excerpt, pieces, within
 from recall_integrations.types.judged import RULES
 from recall_integrations.types.observing import Feedback
+from recall_integrations.types.result import CUT, NAME, NEAR, TIME, WORD, excerpt, pieces, within
 
 if TYPE_CHECKING:
     from recall_integrations.learning.learner import Status, Step

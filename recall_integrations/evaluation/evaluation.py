@@ -34,12 +34,11 @@ from recall_integrations.evaluation.metrics import (
 )
 from recall_integrations.evaluation.questions import Labels, Placed, Question, Read, placed, read_labels
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.reranking.gate import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.reranking.reranker import Reranker
-from recall_integrations.store.clock import utc_now
+from recall_integrations.reranking.reranking import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import number_of, plain
-from recall_integrations.types import Hit, Memory, RecallResult, indexed_text
+from recall_integrations.types import Hit, Memory, RecallResult, indexed_text, utc_now
 
 Progress = Callable[[str, int, int], None]
 

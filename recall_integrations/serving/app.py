@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
 from recall_integrations import __version__
-from recall_integrations.config.hosts import is_loopback
+from recall_integrations.config.checking import is_loopback
 from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, extra
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused, headers_of, packed, problem_of, status_of
 from recall_integrations.serving.served import Served

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.adapters.rows import row_of, stable_id
 from recall_integrations.errors import InvalidArgument, InvalidMemory
-from recall_integrations.store.clock import utc_now
-from recall_integrations.types import Filters, Memory, Scope, says_the_same
+from recall_integrations.types import Filters, Memory, Scope, says_the_same, utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.adapters.exports.files import Entry, File

@@ -455,7 +455,7 @@ async def test_what_fails_is_told_too(plain, watched, mode):
 
 
 def test_an_arm_that_fails_is_a_span_that_was_dropped(plain, watched):
-    from recall_integrations.arms.registry import ArmSpec
+    from recall_integrations.arms.retrievers import ArmSpec
 
     class Broken:
         name = "own"

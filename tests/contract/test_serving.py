@@ -24,7 +24,7 @@ from recall_integrations.serving.routes.memories import ListReply
 from recall_integrations.serving.routes.recalls import ExperienceReply
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
-from recall_integrations.types.conversations import Conversation
+from recall_integrations.types.facts import Conversation
 
 U1, U2 = Scope("u1"), Scope("u2")
 MAIL = "priya.raman@example.org"

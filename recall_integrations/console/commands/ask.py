@@ -21,7 +21,7 @@ from recall_integrations.console.commands.shared import (
     recall_options,
     tell,
 )
-from recall_integrations.store.clock import utc_now
+from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.console.commands.shared import Opening

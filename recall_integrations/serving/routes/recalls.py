@@ -9,9 +9,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, FiniteFloat
 
-from recall_integrations.delivery.as_data import result_data
+from recall_integrations.delivery.as_data import packed_marks, packed_record, result_data
 from recall_integrations.delivery.searched import OPTIONS, complaint
-from recall_integrations.delivery.travel import packed_marks, packed_record
 from recall_integrations.errors import NotFound, RecallError
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.learning.as_data import feedback_data
