@@ -40,8 +40,7 @@ if TYPE_CHECKING or LANGCHAIN:
     from langchain_core.retrievers import BaseRetriever as LangChainRetriever
     from langchain_core.runnables import RunnableConfig
 
-    from recall_integrations.adapters.documents import documents_of, memory_of_document
-    from recall_integrations.adapters.runs import run_of, tell_not_searched
+    from recall_integrations.adapters.documents import documents_of, memory_of_document, run_of, tell_not_searched
 else:
     from recall_integrations.adapters.absent import Absent as Document
     from recall_integrations.adapters.absent import NoLangChain as LangChainRetriever
@@ -55,12 +54,14 @@ if TYPE_CHECKING or LLAMA_INDEX:
 
     from recall_integrations.adapters.nodes import (
         documents_of_nodes,
+        errors_told,
+        event_not_searched,
         memory_of_node,
         nodes_of,
         nodes_of_documents,
         objects_of,
+        span,
     )
-    from recall_integrations.adapters.spans import errors_told, event_not_searched, span
 else:
     from recall_integrations.adapters.absent import Absent as BaseNode
     from recall_integrations.adapters.absent import NoLlamaIndex as LlamaIndexRetriever
@@ -360,7 +361,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_chroma`; or the store cannot be listed and none are given.
         """
-        from recall_integrations.adapters.framework_sources import source_of_store
+        from recall_integrations.adapters.sources import source_of_store
 
         return cls._on_top(source_of_store(vector_store, given.pop("embedding", None), documents), given)
 
@@ -378,7 +379,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             InvalidArgument, StorePathError: as for `from_vectorstore`.
         """
-        from recall_integrations.adapters.framework_sources import source_of_index
+        from recall_integrations.adapters.sources import source_of_index
 
         return cls._on_top(source_of_index(index, given.pop("embedding", None), documents), given)
 
@@ -506,32 +507,6 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         if said.get("query") is not None and said.get("scope") is None:
             said["scope"] = self.scope
         return self.optimizer.feedback(result_of(self._runs, result), **said)
-
-    def feedback_from(self, given: Any, *, keys: Sequence[str] | None = None) -> Feedback | None:
-        """Take feedback in LangSmith's format: mapping or record with `run_id`, `key`, `score`, `value`, `correction`.
-
-        A `score` (or else `value`) from 0 to 1, true or false, is the rating; `correction`, else `value`, may be a
-        mapping with lists of ids: `helpful`, `wrong`, `cited`. A `comment` is not read.
-
-        Args:
-            given: the feedback.
-            keys: keys that rate an answer, instead of `adapters.judged.KEYS` (`user_score`, `thumbs`, `helpful`, …);
-                feedback with another key is ignored, unless it corrects.
-
-        Returns:
-            The feedback that is kept; `None` where it says nothing about a recall.
-
-        Raises:
-            NotFound, InvalidArgument: as `feedback`; or the score has another range.
-        """
-        from recall_integrations.adapters.judged import KEYS, langsmith_said
-
-        found = langsmith_said(given, KEYS if keys is None else keys)
-        if found is None:
-            return None
-        runs, said = found
-        known = next((result for run in runs if (result := self._runs.of(run)) is not None), runs[0])
-        return self.feedback(known, **said)
 
     def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
         """Give feedback on the memories that an answer of LlamaIndex cites, once for each recall.

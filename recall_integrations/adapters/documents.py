@@ -1,4 +1,4 @@
-"""LangChain's documents as memories, and hits as documents."""
+"""LangChain: documents as memories, hits as documents, and a recall as callbacks see it, with a run for each step."""
 
 from __future__ import annotations
 
@@ -6,9 +6,15 @@ from collections.abc import Iterable, Mapping
 from datetime import tzinfo
 from typing import Any
 
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForChainRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 
 from recall_integrations.adapters.shapes import Details, Format, metadata_of
+from recall_integrations.errors import NotSearched
 from recall_integrations.types import Hit, Memory, MemoryType
 from recall_integrations.types.memory import ID_CHARS_MAX
 from recall_integrations.types.messages import told_by
@@ -19,7 +25,7 @@ PAGE_CHARS = 1_000_000  # at most on a page
 
 def memory_of_document(document: Document) -> Memory | None:
     """Return the memory that a document makes, a `chunk`. It keeps the id and the metadata, which may give the time
-    (`moments.WHEN`). A chunk that tells its `source` and `start_index` has its place in that. `None` where the
+    (`messages.WHEN`). A chunk that tells its `source` and `start_index` has its place in that. `None` where the
     document has no text.
     """
     if not document.page_content.strip():
@@ -54,3 +60,41 @@ def documents_of(
 def _document(hit: Hit, text: str, zone: tzinfo, highlights: bool, result_id: str) -> Document:
     metadata = Details(metadata_of(hit, text, zone, highlights, result_id))
     return Document.model_construct(id=hit.memory.id, page_content=text, metadata=metadata)
+
+
+TAG = "recall:step"  # of every such run: who does not want them excludes it
+NOT_SEARCHED = "recall:not_searched"  # a tag of a retriever's run that has ended without having looked at anything
+
+
+class Run:
+    """A step of a recall that callbacks see (`types.watching.Step`)."""
+
+    def __init__(self, run: CallbackManagerForRetrieverRun | CallbackManagerForChainRun) -> None:
+        self._run = run
+
+    def begin(self, name: str, inputs: Mapping[str, Any]) -> Run:
+        manager = self._run.get_child(TAG)
+        return Run(manager.on_chain_start(None, dict(inputs), name=f"recall.{name}"))
+
+    def end(self, outputs: Mapping[str, Any], error: BaseException | None = None) -> None:
+        if isinstance(self._run, CallbackManagerForRetrieverRun):
+            return  # LangChain ends it
+        if error is None:
+            self._run.on_chain_end(dict(outputs))
+        else:
+            self._run.on_chain_error(error)
+
+
+def run_of(manager: CallbackManagerForRetrieverRun) -> Run | None:
+    """Return the step for callbacks of a retriever's run; `None` where there are no callbacks."""
+    return Run(manager) if manager.inheritable_handlers else None
+
+
+def tell_not_searched(
+    run: CallbackManagerForRetrieverRun | AsyncCallbackManagerForRetrieverRun,
+    told: CallbackManagerForRetrieverRun,
+    error: NotSearched,
+) -> None:
+    """Tell callbacks that the list is empty because nothing could be looked at: by a step that failed, and by a tag."""
+    run.tags = [*run.tags, NOT_SEARCHED]  # a list of its own: the other belongs to all runs of the call
+    Run(told).begin("searched", {}).end({}, error)

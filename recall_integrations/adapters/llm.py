@@ -30,7 +30,8 @@ METHODS = ("invoke", "complete", "ainvoke", "acomplete")  # of an object that is
 
 MODELS = ("model_name", "model")
 PLACES = ("base_url", "openai_api_base", "api_base", "azure_endpoint", "azure_deployment", "temperature", "max_tokens")
-_TOKENS: dict[int, tuple[Callable[[], object], str]] = {}  # by id: the object that has it, and its token
+_TOKENS: dict[int, str] = {}  # by the id of the object that has it
+_KEPT: list[object] = []  # objects that live on because of their token
 
 
 class LlmError(RecallError):
@@ -83,21 +84,14 @@ def _code_of(source: object) -> str:
 
 def _token_of(source: object) -> str:
     """Return a token that an object keeps while it lives. An id will not do: it goes to another object afterwards."""
-    held, token = _TOKENS.get(id(source), (None, ""))
-    if held is None or held() is not source:
-        for gone in [key for key, (of, _) in list(_TOKENS.items()) if of() is None]:
-            _TOKENS.pop(gone, None)
+    key = id(source)
+    if key not in _TOKENS:
+        _TOKENS[key] = os.urandom(8).hex()
         try:
-            held = weakref.ref(source)
-        except TypeError:  # nothing may refer to it weakly: it is kept
-            held = functools.partial(_itself, source)
-        token = os.urandom(8).hex()
-        _TOKENS[id(source)] = held, token
-    return token
-
-
-def _itself(source: object) -> object:
-    return source
+            weakref.finalize(source, _TOKENS.pop, key, None)
+        except TypeError:  # nothing may refer to it weakly
+            _KEPT.append(source)
+    return _TOKENS[key]
 
 
 def _named(source: object) -> str:

@@ -13,11 +13,14 @@ from __future__ import annotations
 
 import copy
 import functools
+import json
 import string
 from collections import defaultdict
 from collections.abc import Callable, Mapping
 from datetime import datetime, timezone, tzinfo
 from typing import Any
+
+import numpy as np
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.types import Hit, Memory
@@ -98,6 +101,23 @@ def own(metadata: Mapping[str, Any]) -> dict[str, Any]:
     if _OURS.isdisjoint(metadata):
         return dict(metadata)
     return {key: value for key, value in metadata.items() if key not in _OURS}
+
+
+def plain(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return metadata as JSON types; other types (dates, ids of a library) become text."""
+    given = dict(metadata or {})
+    if all(type(value) in (str, int, bool, type(None)) for value in given.values()):
+        return given
+    known: dict[str, Any] = json.loads(json.dumps(given, default=_text, skipkeys=True))
+    return known
+
+
+def _text(value: Any) -> Any:
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if isinstance(value, np.generic | np.ndarray):
+        return value.tolist()
+    return sorted(value, key=str) if isinstance(value, set | frozenset) else str(value)
 
 
 def said_of(hit: Hit, zone: tzinfo) -> dict[str, Any]:

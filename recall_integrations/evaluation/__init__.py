@@ -7,8 +7,8 @@
 repository.
 """
 
-from recall_integrations.evaluation.comparison import Comparison, compare
 from recall_integrations.evaluation.evaluation import Evaluation, evaluate
 from recall_integrations.evaluation.metrics import labels_needed
+from recall_integrations.evaluation.reports import Comparison, compare
 
 __all__ = ["Comparison", "Evaluation", "compare", "evaluate", "labels_needed"]

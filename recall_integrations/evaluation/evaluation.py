@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import CacheConfig, RecallConfig
 from recall_integrations.errors import InvalidArgument, InvalidInput
-from recall_integrations.evaluation.judge import Judge
 from recall_integrations.evaluation.metrics import (
     OVERALL,
     Bin,
@@ -34,9 +34,11 @@ from recall_integrations.evaluation.metrics import (
 )
 from recall_integrations.evaluation.questions import Labels, Placed, Question, Read, placed, read_labels
 from recall_integrations.optimizer import QueryOptimizer
+from recall_integrations.reranking.reranker import Reranker
+from recall_integrations.reranking.reranking import LOGIT, PROBABILITY, RELEVANT_FROM, Band, band, has_bands
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import number_of, plain
-from recall_integrations.types import Hit, RecallResult, utc_now
+from recall_integrations.types import Hit, Memory, RecallResult, indexed_text, utc_now
 
 Progress = Callable[[str, int, int], None]
 
@@ -398,3 +400,47 @@ def _described(optimizer: QueryOptimizer, one: Answered, k: int, now: datetime, 
             for i in question.relevant
         ),
     )
+
+
+class Judge:
+    """A reranker that says which hits are relevant, where there are no labels.
+
+    A cosine threshold is no judge: it flatters.
+
+    Args:
+        source: as `QueryOptimizer(reranker=...)` takes it: a cross-encoder's name or path, a framework's reranker, or a
+            function from a query and texts to scores.
+        threshold: score from which a text is relevant. Default: -10, of ms-marco-MiniLM-L-6-v2, on the logit scale.
+
+    Raises:
+        InvalidArgument: it cannot score, or it is of another kind than that model and no threshold is given.
+        MissingExtra: a cross-encoder without sentence-transformers.
+    """
+
+    def __init__(self, source: object, threshold: float | None = None) -> None:
+        found = resolve_reranker(source)
+        if found is None:
+            raise InvalidArgument("There is no judge. Name a cross-encoder, or give a function that scores texts.")
+        if threshold is None and not has_bands(found.name):
+            raise InvalidArgument(
+                f"The threshold {RELEVANT_FROM:g} suits ms-marco-MiniLM-L-6-v2; {found.name!r} has another scale. Say "
+                "from which score on a text is relevant: look at the scores of some that you judged yourself."
+            )
+        self._reranker: Reranker = found
+        self._threshold = threshold
+
+    @property
+    def name(self) -> str:
+        """Name of the model or function."""
+        return self._reranker.name
+
+    def relevant(self, query: str, memories: Sequence[Memory]) -> list[bool]:
+        """Say of each memory whether it is relevant; a memory that the judge drops is not."""
+        scores = self._reranker.scores(query, [indexed_text(m.text, m.actor) for m in memories])
+        scale = str(getattr(self._reranker, "scale", LOGIT))
+        return [score is not None and self._is_relevant(score, scale) for score in scores]
+
+    def _is_relevant(self, score: float, scale: str) -> bool:
+        if self._threshold is None and scale == PROBABILITY:
+            return band(score, scale) in (Band.HIGHLY_RELEVANT, Band.RELEVANT)
+        return score >= (RELEVANT_FROM if self._threshold is None else self._threshold)

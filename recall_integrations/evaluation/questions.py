@@ -10,11 +10,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import find_scope, parse_scope, scope_text
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.store.memory_store import MemoryStore
-from recall_integrations.types import Filters, Scope
+from recall_integrations.types import Filters, Memory, Scope
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -206,3 +208,57 @@ def placed(
         else:
             unanswerable.append(question.id)
     return Placed(questions=tuple(kept), missing=missing, unanswerable=tuple(unanswerable))
+
+
+# -- the beginning of a file of labels: `recall eval STORE --make FILE` ------------------------------------------------
+
+WORDS_MIN = 5  # of a memory that somebody can ask for
+
+
+def write_labels(rows: Iterable[dict[str, Any]], path: Path) -> None:
+    """Write the lines to a new file."""
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    except OSError as e:
+        raise InvalidArgument(f"Cannot write {path}: {e.strerror or e}.") from e
+
+
+def drawn(store: MemoryStore, scope: str | None, count: int, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the lines of a file of labels to finish by hand: memories, to each of which somebody writes a question.
+
+    As many of each scope and type as there can be, so that the many do not hide the few.
+    """
+    known = store.scopes()
+    scopes = [find_scope(scope, known)] if scope is not None or not known else [s for s, _ in known]
+    rng = np.random.default_rng(seed)
+    kinds: dict[tuple[str, str], list[tuple[Scope, Memory]]] = {}
+    seen: dict[tuple[str, str], int] = {}
+    for where in scopes:
+        for memory in store.iterate(scope=where):
+            if len(memory.text.split()) < WORDS_MIN:
+                continue
+            kind = scope_text(where), memory.type.value
+            kept, seen[kind] = kinds.setdefault(kind, []), seen.get(kind, 0) + 1
+            if len(kept) < count:
+                kept.append((where, memory))
+            elif (place := int(rng.integers(seen[kind]))) < count:
+                kept[place] = where, memory
+    if not kinds:
+        raise InvalidArgument(f"No memory has {WORDS_MIN} words or more.")
+    shuffled = [[own[i] for i in rng.permutation(len(own)).tolist()] for _, own in sorted(kinds.items())]
+    turns = (own[turn] for turn in range(count) for own in shuffled if turn < len(own))
+    for _, (where, memory) in zip(range(count), turns, strict=False):
+        yield {
+            "query": "",
+            "relevant": [memory.id],
+            "scope": scope_text(where),
+            "group": memory.type.value,
+            "memory": _shown(memory),
+        }
+
+
+def _shown(memory: Memory) -> dict[str, Any]:
+    when = memory.event_at or memory.created_at
+    said = {"text": memory.text, "actor": memory.actor, "when": when.isoformat() if when else None}
+    return {name: value for name, value in said.items() if value}

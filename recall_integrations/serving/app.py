@@ -266,13 +266,13 @@ def create_app(served: Served) -> FastAPI:
         from fastapi.exceptions import RequestValidationError
         from starlette.exceptions import HTTPException
 
-        from recall_integrations.serving.routes import experience, health, looking, memories, recalls
+        from recall_integrations.serving.routes import health, looking, memories, recalls
 
     app = FastAPI(
         title="recall", version=__version__, description=DESCRIPTION, docs_url=None, redoc_url=None,
         openapi_url="/openapi.json", redirect_slashes=False,
     )  # fmt: skip
-    for routes in (recalls, memories, experience, health, looking):
+    for routes in (recalls, memories, health, looking):
         app.include_router(routes.router(served))
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)

@@ -17,7 +17,7 @@ from pydantic import BaseModel, ConfigDict, FailFast, Field, FiniteFloat, model_
 
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
-from recall_integrations.errors import InvalidArgument, InvalidFilter, InvalidInput
+from recall_integrations.errors import InvalidArgument
 from recall_integrations.recall.checking import day_end
 from recall_integrations.serving.problems import MEDIA_TYPE, Refused
 from recall_integrations.serving.served import Limits
@@ -155,19 +155,19 @@ def at_most(value: int, most: int, name: str) -> int:
     return value
 
 
-def moment(text: str | None, name: str, error: type[InvalidInput] = InvalidArgument, also: str = "") -> datetime | None:
+def moment(text: str | None, name: str, also: str = "") -> datetime | None:
     """Read a time; `None` stays `None`."""
     if text is None:
         return None
     found = iso(text)
     if found is None or found.tzinfo is None:
-        raise error(f"{name} must be {also}a time with an offset, such as 2026-03-01T12:00:00+00:00.")
+        raise InvalidArgument(f"{name} must be {also}a time with an offset, such as 2026-03-01T12:00:00+00:00.")
     return found
 
 
 def day_or_moment(text: str | None, name: str, zone: str) -> datetime | None:
     """Read a time, or a day, which is its last moment in a time zone; `None` stays `None`."""
-    return None if text is None else day_end(text, zone) or moment(text, name, also="a day, or ")
+    return None if text is None else day_end(text, zone) or moment(text, name, "a day, or ")
 
 
 def scope_of(given: str | ScopeParts | None) -> Scope | None:
@@ -179,11 +179,7 @@ def scope_of(given: str | ScopeParts | None) -> Scope | None:
 
 def filters_of(given: Mapping[str, Any] | None) -> Filters | None:
     """Read filters whose times are text."""
-    if not given:
-        return None
-    times = {name: given[name] for name in ("after", "before") if isinstance(given.get(name), str)}
-    read = {name: moment(text, f"filters.{name}", InvalidFilter) for name, text in times.items()}
-    return as_filters({key: value for key, value in {**given, **read}.items() if value is not None})
+    return as_filters({key: value for key, value in given.items() if value is not None}) if given else None
 
 
 def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Literal[False] | None:

@@ -181,7 +181,7 @@ class Importer:
 
     def _forget_gone(self, store: MemoryStore, notes: list[File], scope: Scope, whole: bool) -> None:
         """Forget sections that are no longer in their note, and notes that are no longer in the `whole` folder."""
-        from recall_integrations.adapters.exports.notes import FOLDER
+        from recall_integrations.adapters.exports.records import FOLDER
 
         threads, folders = {f"{one.export}/{one.name}" for one in notes}, sorted({one.folder for one in notes})
         there = store.iterate(scope=scope, filters=Filters(metadata={FOLDER: {"$in": folders}}))

@@ -51,8 +51,8 @@ from recall_integrations import (
     RewritingConfig,
     errors,
 )
+from recall_integrations.adapters.nodes import RecallStepEvent
 from recall_integrations.adapters.shapes import OURS
-from recall_integrations.adapters.spans import RecallStepEvent
 
 pytestmark = pytest.mark.usefixtures("no_hurry")
 WHEN = datetime(2026, 3, 12, tzinfo=timezone.utc)

@@ -20,8 +20,8 @@ from recall_integrations.recall import RecallState, Stage, Turn
 from recall_integrations.serving import start
 from recall_integrations.serving.app import create_app
 from recall_integrations.serving.models import HitReply, RecallReply
-from recall_integrations.serving.routes.experience import ExperienceReply
 from recall_integrations.serving.routes.memories import ListReply
+from recall_integrations.serving.routes.recalls import ExperienceReply
 from recall_integrations.serving.served import Limits, Served
 from recall_integrations.serving.tokens import Tokens
 from recall_integrations.types.facts import Conversation

@@ -12,7 +12,7 @@ from sqlalchemy import make_url
 
 from recall_integrations import MemoryStore
 from recall_integrations.cli import main
-from recall_integrations.console.opening import Address, opens
+from recall_integrations.console.commands.shared import Address, opens
 from recall_integrations.database.meta import put_meta
 from recall_integrations.database.postgres import open_postgres
 

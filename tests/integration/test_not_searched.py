@@ -20,7 +20,7 @@ from llama_index.core.vector_stores import VectorStoreQuery
 from llama_index_instrumentation import get_dispatcher
 
 from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOptimizer, RecallConfig
-from recall_integrations.adapters.runs import NOT_SEARCHED
+from recall_integrations.adapters.documents import NOT_SEARCHED
 from recall_integrations.cli import main
 from recall_integrations.config import LimitsConfig
 from recall_integrations.delivery import searched

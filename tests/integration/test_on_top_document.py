@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.ontop.fields import FIELDS
+from recall_integrations.ontop.following import FIELDS
 from tests.pages import prints_what_it_says
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "on-top-of-your-store.md").read_text(encoding="utf-8")

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import tzinfo
 from typing import NamedTuple
 
-from recall_integrations.adapters.exports import chats, notes, records
+from recall_integrations.adapters.exports import chats, records
 from recall_integrations.adapters.exports.files import ODD, Entry, File, odd
 from recall_integrations.errors import InvalidArgument
 
@@ -34,7 +34,7 @@ FORMATS: Mapping[str, Format] = {
     "discord": Format("JSON of DiscordChatExporter", chats.is_discord, chats.discord),
     "mem0": Format("JSON of mem0's get_all", lambda f: records.results(f) or f.json in records.NONE, records.mem0),
     "whatsapp": Format("a chat of WhatsApp as text", chats.is_whatsapp, chats.whatsapp),
-    MARKDOWN: Format("Markdown notes", lambda file: file.suffix in (".md", ".markdown"), notes.markdown),
+    MARKDOWN: Format("Markdown notes", lambda file: file.suffix in (".md", ".markdown"), records.markdown),
     "mbox": Format("e-mails in a file", records.is_mbox, records.mbox),
     "csv": Format("a table with names of columns", lambda file: file.suffix in (".csv", ".tsv"), records.table),
     JSONL: Format("a JSON object a line, as `recall export` writes it", _is_jsonl, records.lines),

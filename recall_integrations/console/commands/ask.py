@@ -24,7 +24,7 @@ from recall_integrations.console.commands.shared import (
 from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:
-    from recall_integrations.console.opening import Opening
+    from recall_integrations.console.commands.shared import Opening
     from recall_integrations.optimizer import QueryOptimizer
     from recall_integrations.types import ParsedQuery, RecallResult, RetrievalPlan
 

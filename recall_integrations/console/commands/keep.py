@@ -14,20 +14,23 @@ from recall_integrations.adapters.scopes import SYNTAX, parse_scope, scope_text
 from recall_integrations.console.commands.shared import (
     SCOPE,
     STORE,
+    check_store,
+    deferred_interrupt,
     filter_options,
+    is_store,
     line,
     moment,
     named_progress,
+    nothing_left,
     opened,
     progress,
     steps,
 )
-from recall_integrations.console.opening import check_store, deferred_interrupt, is_store, nothing_left
 from recall_integrations.errors import EmbeddingMismatch, NotFound, RecallError
 from recall_integrations.text.shortening import number_of
 
 if TYPE_CHECKING:
-    from recall_integrations.console.opening import Opening
+    from recall_integrations.console.commands.shared import Opening
     from recall_integrations.store.importing import ImportReport
     from recall_integrations.store.memory_store import MemoryStore
     from recall_integrations.types import Filters, Memory, Scope

@@ -1,38 +1,46 @@
-"""`recall eval` and `bench`: is it good on one's own data, and what would be better?"""
+"""`recall eval` and `bench`: is it good on one's own data, and what would be better?
+
+`recall feedback`: whether a recall helped. `recall learn`: what follows from that, and how to undo it.
+"""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from importlib import import_module
-from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from recall_integrations.adapters.scopes import SYNTAX
+from recall_integrations.adapters.scopes import SYNTAX, scope_text
 from recall_integrations.console.commands.shared import (
+    AS_JSON,
+    NOW,
+    SCOPE,
     STORE,
+    Opening,
     console,
+    given,
     k_option,
     line,
     moment,
     named_progress,
     opened,
     seed_option,
+    tell,
 )
-from recall_integrations.console.opening import Opening, given
-from recall_integrations.errors import InvalidArgument, MissingBenchmark
+from recall_integrations.errors import InvalidArgument, MissingBenchmark, NotFound
 from recall_integrations.owner_only import opener
 from recall_integrations.text.shortening import number_of
-from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:
-    from recall_integrations.evaluation.comparison import Comparison
+    from recall_integrations.console.commands.shared import Opening, Place
     from recall_integrations.evaluation.evaluation import Evaluation
-
+    from recall_integrations.evaluation.reports import Comparison
+    from recall_integrations.optimizer import QueryOptimizer
+    from recall_integrations.types import Scope
 
 EVAL_HELP = """How good recalls are on your own questions.
 
@@ -50,8 +58,7 @@ QUERIES: one JSON object per line:
   id         default: the line number
 All but the first two are optional; other keys are ignored.
 
---make FILE begins such a file: memories drawn from the store, for each of which you write a question; or with --log,
-your users' queries with what was found for each, of which you mark what is right.
+--make FILE begins such a file: memories drawn from the store, for each of which you write a question.
 
 Which configuration is better? Ask twice, --json before.json with the one, --against before.json with the other.
 """
@@ -61,8 +68,6 @@ Which configuration is better? Ask twice, --json before.json with the one, --aga
 @STORE
 @click.argument("queries", type=click.Path(exists=True, dir_okay=False, path_type=Path), required=False)
 @click.option("--make", metavar="FILE", type=click.Path(path_type=Path), help="Begin a file of questions, see above.")
-@click.option("--log", metavar="FILE", type=click.Path(exists=True, dir_okay=False, path_type=Path),
-              help="With --make: queries, one a line, as text or JSON with a query.")  # fmt: skip
 @click.option("--count", default=50, type=click.IntRange(min=1), help="With --make: lines at most.")
 @k_option(5)
 @click.option("--scope", metavar="SCOPE", help=f"Scope of questions that do not say theirs: {SYNTAX}")
@@ -86,38 +91,30 @@ def eval_(opening: Opening, queries: Path | None, make: Path | None, **options: 
         _make(opening, make, options)
     elif queries is None or make is not None:
         raise InvalidArgument("Give a file of QUERIES to measure, or --make FILE to begin one.")
-    elif options["log"] is not None:
-        raise InvalidArgument("--log goes with --make, which begins a file of questions.")
     else:
         _measure(opening, queries, options)
 
 
 def _make(opening: Opening, make: Path, options: dict[str, Any]) -> None:
+    from recall_integrations.evaluation.questions import drawn, write_labels
     from recall_integrations.evaluation.reports import checked_output
-    from recall_integrations.evaluation.template import template, write_template
 
     checked_output(make)
     if make.exists():
         raise InvalidArgument(f"{make} is there already, and may hold labels. Give another name.")
-    with opening.store() as source, named_progress() as show:
-        rows = template(
-            source, log=options["log"], scope=opening.scope, count=options["count"],
-            now=moment(options["now"], "--now", opening.zone) or utc_now(), seed=options["seed"], progress=show,
-        )  # fmt: skip
-    write_template(rows, make)
-    what = (
-        'Write a question into each empty "query", in words a user would choose, not those of the memory.'
-        if options["log"] is None
-        else 'Move the ids that answer a query from "found" to "relevant".'
-    )
+    with opening.store() as source:
+        rows = list(drawn(source, opening.scope, options["count"], options["seed"]))
+    write_labels(rows, make)
     file = line(str(make))
-    click.echo(f"Wrote {number_of(len(rows), 'line')} to {file}. {what}\nThen: recall eval {opening.place} {file}")
+    click.echo(
+        f'Wrote {number_of(len(rows), "line")} to {file}. Write a question into each empty "query", in words a user '
+        f"would choose, not those of the memory.\nThen: recall eval {opening.place} {file}"
+    )
 
 
 def _measure(opening: Opening, queries: Path, options: dict[str, Any]) -> None:
-    from recall_integrations.evaluation.comparison import compare, read_report
     from recall_integrations.evaluation.evaluation import evaluate
-    from recall_integrations.evaluation.reports import checked_output
+    from recall_integrations.evaluation.reports import checked_output, compare, read_report
 
     path = options["json_path"]
     checked_output(None if path == "-" else path)  # before the long run
@@ -174,8 +171,20 @@ class _OfTheRepository(click.Group):
 
 
 def _commands() -> Mapping[str, click.Command]:
-    found: Mapping[str, click.Command] = benchmark("commands").COMMANDS
-    return found
+    """Import the commands of a checkout: the one of the installed package (`pip install -e`), or the current directory.
+
+    A folder counts where both packages are in it.
+    """
+    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
+        if all((root / package / "__init__.py").is_file() for package in ("benchmarks", "recall_integrations")):
+            if str(root) not in sys.path:
+                sys.path.insert(0, str(root))
+            found: Mapping[str, click.Command] = import_module("benchmarks.commands").COMMANDS
+            return found
+    raise MissingBenchmark(
+        "What `recall bench` runs lives in the repository of recall-integrations, not in the package. Clone it and run "
+        "the command there."
+    )
 
 
 @click.group("bench", cls=_OfTheRepository)
@@ -183,35 +192,173 @@ def bench() -> None:
     """Measure quality and speed. Needs a checkout of the repository."""
 
 
-NAME = "benchmarks"
+THUMBS = {"up": 1.0, "down": 0.0}
 
 
-def benchmark(module: str) -> ModuleType:
-    """Import a module of `benchmarks`, by its name in it, such as `speed.latency`.
+# -- feedback ----------------------------------------------------------------------------------------------------------
 
-    It is looked for next to the installed package (a checkout, or `pip install -e`) and then in the current directory;
-    a folder counts where both packages are in it. `sys.path` stays as it is: what is found is loaded from its file, in
-    place of any other package that is called `benchmarks`.
+
+def _rating(_ctx: click.Context, _option: click.Parameter, value: str | None) -> float | None:
+    if value is None:
+        return None
+    if value in THUMBS:
+        return THUMBS[value]
+    try:
+        return float(value)
+    except ValueError:
+        raise click.BadParameter("write up, down, or a number from 0 to 1.") from None
+
+
+@click.command("feedback")
+@STORE
+@click.argument("result_id", required=False)
+@click.option("--query", metavar="TEXT", help="What was asked: needed, since each process knows only its own recalls.")
+@click.option("--helpful", multiple=True, metavar="ID", help="A memory that answered it. Repeatable.")
+@click.option("--wrong", multiple=True, metavar="ID", help="A memory that had nothing to do with it. Repeatable.")
+@click.option("--cited", multiple=True, metavar="ID", help="A memory that the answer quotes; counts half. Repeatable.")
+@click.option("--rating", callback=_rating, metavar="up|down|0..1", help="Of the whole answer; counts a third.")
+@click.option("--asked-again", is_flag=True, help="Whoever asked asked much the same at once.")
+@SCOPE
+@k_option(5, "How many hits were shown.")
+@NOW
+@AS_JSON
+@opened
+def feedback(
+    opening: Opening, result_id: str | None, query: str | None, k: int, now: str | None, as_json: bool, **said: Any
+) -> None:
+    """Say whether a recall of STORE helped.
+
+    RESULT_ID is `id` of `recall search --json`, and may be left out. The query is
+    asked again: what it finds now counts as what was shown. No text of it is
+    kept (docs/learning.md).
+
+    \b
+    recall feedback STORE --query "who runs the deploy?" --helpful m1 --wrong m7
+    recall feedback STORE --query "who runs the deploy?" --rating down --scope u1
     """
-    for root in (Path(__file__).resolve().parents[3], Path.cwd()):
-        if (root / NAME / "__init__.py").is_file() and (root / "recall_integrations" / "__init__.py").is_file():
-            _load(root / NAME)
-            return import_module(f"{NAME}.{module}")
-    raise MissingBenchmark(
-        "What `recall bench` runs lives in the repository of recall-integrations, not in the package. Clone it and run "
-        "the command there."
-    )
+    from recall_integrations.console.rendering import show_feedback
+    from recall_integrations.delivery.as_data import feedback_data
+
+    if query is None:
+        told = "Say what was asked: --query TEXT"
+        if result_id is None:
+            raise InvalidArgument(f"{told}, with --helpful ID, --wrong ID, --cited ID, --rating or --asked-again.")
+        raise NotFound(f"{told}. Which recall {result_id!r:.60} was, only the process knows that answered it.")
+    present = moment(now, "--now", opening.zone)
+    with opening.optimizer() as asked:
+        where = opening.where(asked.store)
+        found = asked.recall(query, scope=where, k=k, now=present)
+        if result_id is not None:
+            found = replace(found, id=result_id)
+        kept = asked.feedback(found, **said, scope=where, query=query, now=present)
+        asked.flush()  # its replay
+    tell(as_json, {"scope": scope_text(where), **feedback_data(kept)}, lambda on: show_feedback(on, kept))
 
 
-def _load(folder: Path) -> None:
-    """Make the package of this folder the one that is called `benchmarks`, if it is not."""
-    file = folder / "__init__.py"
-    there = sys.modules.get(NAME)
-    if there is not None and there.__file__ is not None and Path(there.__file__).resolve() == file.resolve():
-        return
-    spec = spec_from_file_location(NAME, file, submodule_search_locations=[str(folder)])
-    assert spec is not None and spec.loader is not None
-    for other in [name for name in sys.modules if name.split(".")[0] == NAME]:
-        del sys.modules[other]
-    sys.modules[NAME] = module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[NAME])
+# -- learning ----------------------------------------------------------------------------------------------------------
+
+
+@click.group("learn")
+@STORE
+@click.pass_context
+def learn(ctx: click.Context, store: Place) -> None:
+    """See what STORE has learned from feedback, and undo it.
+
+    Nothing of it answers a recall unless `mode: learned` is set where the
+    store is used. Rules are the floor (docs/learning.md).
+
+    \b
+    recall learn STORE status
+    recall learn STORE run
+    recall learn STORE promote v1 --scope u1
+    recall learn STORE rollback --scope u1
+    """
+    ctx.obj = store
+
+
+def _where(opening: Opening, optimizer: QueryOptimizer) -> Scope | None:
+    return None if opening.scope is None else opening.where(optimizer.store)
+
+
+def _again(store: Place, scope: Scope, words: str) -> str:
+    """Return a command line that may be copied and run."""
+    import shlex
+
+    return shlex.join(["recall", "learn", str(store), *words.split(), "--scope", scope_text(scope)])
+
+
+@learn.command("status")
+@SCOPE
+@AS_JSON
+@opened
+def status(opening: Opening, as_json: bool) -> None:
+    """How each scope stands: what serves, what is tried, how good.
+
+    nDCG@5 is by what was judged: 1 = what helped stood first. `rules` is what
+    the shipped weights find, a version what it finds.
+    """
+    from recall_integrations.console.rendering import show_status
+    from recall_integrations.delivery.as_data import status_data
+
+    config = opening.config
+    with opening.optimizer() as optimizer:
+        found = optimizer.learner().status(_where(opening, optimizer))
+    data = {"mode": config.mode, "scopes": [status_data(one) for one in found]}
+    tell(as_json, data, lambda on: show_status(on, found, config))
+
+
+@learn.command("run")
+@click.option("--force", is_flag=True, help="Whatever was learned lately, and decide now about what is tried.")
+@SCOPE
+@AS_JSON
+@opened
+def run(opening: Opening, force: bool, as_json: bool) -> None:
+    """Learn from what was judged, and decide about what is tried.
+
+    It may be ended at any time: what was done stays. `recall serve` does it by
+    itself with mode: learned.
+    """
+    from recall_integrations.console.rendering import show_steps
+    from recall_integrations.delivery.as_data import step_data
+
+    with opening.optimizer() as optimizer, named_progress() as show:
+        where = _where(opening, optimizer)
+        steps = optimizer.learn(
+            where, force=force, progress=lambda _scope, done, total: show("Learning, scopes", done, total)
+        )
+    tell(as_json, {"steps": [step_data(step) for step in steps]}, lambda on: show_steps(on, steps))
+
+
+@learn.command("promote")
+@click.argument("version")
+@SCOPE
+@AS_JSON
+@opened
+def promote(opening: Opening, version: str, as_json: bool) -> None:
+    """Let VERSION answer all recalls of a scope from now on."""
+    _by_hand(opening, version, as_json)
+
+
+@learn.command("rollback")
+@SCOPE
+@AS_JSON
+@opened
+def rollback(opening: Opening, as_json: bool) -> None:
+    """Take back what is tried, or else what serves.
+
+    What served before serves again, and nothing is learned there until a
+    version is promoted.
+    """
+    _by_hand(opening, None, as_json)
+
+
+def _by_hand(opening: Opening, version: str | None, as_json: bool) -> None:
+    from recall_integrations.console.rendering import show_state
+    from recall_integrations.delivery.as_data import state_data
+
+    with opening.optimizer() as optimizer:
+        where, learner = opening.where(optimizer.store), optimizer.learner()
+        state = learner.rollback(where) if version is None else learner.promote(version, where)
+    undo = _again(opening.place, where, f"promote {state.events[-1].version}" if version is None else "rollback")
+    data = {"scope": scope_text(where), **state_data(state)}
+    tell(as_json, data, lambda on: show_state(on, where, state, undo, config=opening.config))

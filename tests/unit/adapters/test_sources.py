@@ -14,8 +14,8 @@ from langchain_community.docstore.in_memory import InMemoryDocstore
 from langchain_core.documents import Document
 from langchain_core.vectorstores import VectorStore
 
-from recall_integrations.adapters.framework_sources import source_of_store
-from recall_integrations.adapters.sources import ChromaSource, in_pages, metric_of, plain
+from recall_integrations.adapters.shapes import plain
+from recall_integrations.adapters.sources import ChromaSource, in_pages, metric_of, source_of_store
 from recall_integrations.types import Memory
 from tests.rows import each_row
 

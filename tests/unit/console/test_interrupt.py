@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from recall_integrations.console.opening import deferred_interrupt
+from recall_integrations.console.commands.shared import deferred_interrupt
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from recall_integrations import Memory, MemoryStore, Scope
 from recall_integrations.cli import main
 from recall_integrations.config import RecallConfig
-from recall_integrations.console.opening import Opening, check_store, given, is_store
+from recall_integrations.console.commands.shared import Opening, check_store, given, is_store
 from recall_integrations.errors import InvalidArgument, NotFound, StoreClosed, StorePathError
 
 ANN = Scope("ann", "", "work")

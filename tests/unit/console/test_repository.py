@@ -9,18 +9,21 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.console.commands import measure as repository
+from recall_integrations.console.commands import measure
 from recall_integrations.errors import MissingBenchmark
 
 ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(autouse=True)
-def modules() -> Iterator[None]:
+def modules(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """As they were: other tests go on with their own."""
-    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == repository.NAME}
+    before = {name: module for name, module in sys.modules.items() if name.split(".")[0] == "benchmarks"}
+    monkeypatch.setattr(sys, "path", [one for one in sys.path if Path(one or ".").resolve() != ROOT])
+    for name in before:
+        del sys.modules[name]
     yield
-    for name in [name for name in sys.modules if name.split(".")[0] == repository.NAME]:
+    for name in [name for name in sys.modules if name.split(".")[0] == "benchmarks"]:
         del sys.modules[name]
     sys.modules.update(before)
 
@@ -28,8 +31,7 @@ def modules() -> Iterator[None]:
 def checkout(folder: Path, *, package: bool = True) -> Path:
     (folder / "benchmarks").mkdir(parents=True)
     (folder / "benchmarks" / "__init__.py").write_text("")
-    (folder / "benchmarks" / "one.py").write_text("from benchmarks import two\n")
-    (folder / "benchmarks" / "two.py").write_text("")
+    (folder / "benchmarks" / "commands.py").write_text("COMMANDS = {'cast': __file__}\n")
     if package:
         (folder / "recall_integrations").mkdir()
         (folder / "recall_integrations" / "__init__.py").write_text("")
@@ -37,13 +39,12 @@ def checkout(folder: Path, *, package: bool = True) -> Path:
 
 
 def installed(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    monkeypatch.setattr(repository, "__file__", str(folder / "recall_integrations/console/commands/measure.py"))
+    monkeypatch.setattr(measure, "__file__", str(folder / "recall_integrations/console/commands/measure.py"))
 
 
 def test_next_to_the_package() -> None:
-    module = repository.benchmark("speed.cast")
-    assert module.__file__ == str(ROOT / "benchmarks" / "speed" / "cast.py")
-    assert repository.benchmark("speed.cast") is module
+    assert "latency" in measure._commands()
+    assert sys.modules["benchmarks"].__file__ == str(ROOT / "benchmarks" / "__init__.py")
 
 
 def test_in_the_current_directory_where_the_package_is_elsewhere(
@@ -51,24 +52,20 @@ def test_in_the_current_directory_where_the_package_is_elsewhere(
 ) -> None:
     installed(monkeypatch, tmp_path / "site")
     monkeypatch.chdir(checkout(tmp_path / "clone"))
-    path = list(sys.path)
-    module = repository.benchmark("one")
-    assert module.__file__ == str(tmp_path / "clone" / "benchmarks" / "one.py")
-    assert module.two.__file__ == str(tmp_path / "clone" / "benchmarks" / "two.py")
-    assert sys.path == path
+    assert measure._commands() == {"cast": str(tmp_path / "clone" / "benchmarks" / "commands.py")}
 
 
 def test_next_to_the_package_comes_first(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     installed(monkeypatch, checkout(tmp_path / "own"))
     monkeypatch.chdir(checkout(tmp_path / "clone"))
-    assert repository.benchmark("one").__file__ == str(tmp_path / "own" / "benchmarks" / "one.py")
+    assert measure._commands() == {"cast": str(tmp_path / "own" / "benchmarks" / "commands.py")}
 
 
 def test_a_folder_of_that_name_in_another_project_is_not_ours(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     installed(monkeypatch, tmp_path / "site")
     monkeypatch.chdir(checkout(tmp_path / "other", package=False))
     with pytest.raises(MissingBenchmark, match=r"lives in the repository.*Clone it"):
-        repository.benchmark("one")
+        measure._commands()
 
 
 def test_the_help_imports_nothing_heavy() -> None:

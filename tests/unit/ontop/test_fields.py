@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations.adapters.sources import Row
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ontop.fields import FIELDS, guessed, read, said
+from recall_integrations.ontop.following import FIELDS, guessed, read_fields, settled_fields
 from tests.rows import each_row
 
 UTC = timezone.utc
@@ -98,7 +98,7 @@ def test_places_that_repeat_within_a_thread_are_none() -> None:
 def test_the_document_of_a_node_is_its_thread() -> None:
     nodes = rows({"file_name": "a.md"}, {"file_name": "a.md"}, document="d1")
     assert guess(nodes) == {"thread": "ref_doc_id"}
-    assert read(nodes[0], guessed(nodes, UTC), UTC) == {"thread": "d1"}
+    assert read_fields(nodes[0], guessed(nodes, UTC), UTC) == {"thread": "d1"}
     assert guess(rows({"session_id": "s"}, {"session_id": "s"}, document="d1")) == {"thread": "session_id"}
 
 
@@ -108,7 +108,7 @@ def test_nothing_is_guessed_of_nothing() -> None:
 
 def test_what_is_said_counts_and_the_rest_is_guessed() -> None:
     given = chat(who=lambda i: f"Person {i}", speaker=lambda i: "ab"[i % 2], date=lambda _: "2026-03-12")
-    found = said({"actor": "who", "event_at": None}, given, UTC)
+    found = settled_fields({"actor": "who", "event_at": None}, given, UTC)
     assert found == {"actor": "who", "role": None, "event_at": None, "thread": None, "position": None}
 
 
@@ -126,18 +126,18 @@ def test_what_is_said_counts_and_the_rest_is_guessed() -> None:
 )
 def test_a_wrong_key_is_an_error_that_says_what_there_is(fields: Any, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        said(fields, chat(speaker=lambda _: "Priya"), UTC)
+        settled_fields(fields, chat(speaker=lambda _: "Priya"), UTC)
 
 
 def test_values_that_say_nothing_are_left_out() -> None:
     fields = {"actor": "a", "event_at": "t", "thread": "s", "position": "n", "role": "r"}
     good = {"a": " Priya ", "t": "2026-03-12", "s": 7, "n": "4", "r": "AI"}
     [row, bad] = rows(good, {"a": "x" * 99, "t": "soon", "s": True, "n": -1, "r": "boss"})
-    assert read(row, fields, UTC) == {
+    assert read_fields(row, fields, UTC) == {
         "actor": "Priya",
         "event_at": datetime(2026, 3, 12, tzinfo=UTC),
         "thread": "7",
         "position": 4,
         "role": "assistant",
     }
-    assert read(bad, fields, UTC) == {}
+    assert read_fields(bad, fields, UTC) == {}

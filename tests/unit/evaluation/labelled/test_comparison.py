@@ -14,7 +14,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.cli import main
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.evaluation import Comparison, Evaluation, compare, evaluate
-from recall_integrations.evaluation.judge import Judge
+from recall_integrations.evaluation.evaluation import Judge
 
 NOW = datetime(2026, 3, 1, tzinfo=timezone.utc)
 THINGS = "lantern kettle ladder anchor basket candle hammer mirror pillow ribbon saddle ticket".split()

@@ -216,22 +216,8 @@ def test_a_file_is_begun_from_memories(directory: Path, tmp_path: Path) -> None:
     assert run("eval", directory, file).exit_code == 0
 
 
-def test_a_file_is_begun_from_a_log(directory: Path, tmp_path: Path) -> None:
-    log = tmp_path / "log.txt"
-    log.write_text('where is the lantern?\n\nWHERE is the lantern?\n{"query": "tea"}\n', encoding="utf-8")
-    done = run("eval", directory, "--make", tmp_path / "q.jsonl", "--log", log)
-    assert done.exit_code == 0, done.output
-    rows = [json.loads(line) for line in (tmp_path / "q.jsonl").read_text(encoding="utf-8").splitlines()]
-    assert [row["query"] for row in rows] == ["where is the lantern?", "tea"]
-    assert rows[0]["relevant"] == []
-    assert list(rows[0]["found"]) == sorted(rows[0]["found"])
-    assert "m1" in rows[0]["found"]
-    assert "no labelled questions" in run("eval", directory, tmp_path / "q.jsonl").stderr
-
-
 def test_a_command_that_says_nothing_or_both_is_refused(directory: Path, tmp_path: Path) -> None:
     file = tmp_path / "q.jsonl"
     file.write_text('{"query": "lantern", "relevant": ["m1"]}\n', encoding="utf-8")
     assert run("eval", directory).exit_code == 1
     assert run("eval", directory, file, "--make", tmp_path / "x").exit_code == 1
-    assert "goes with --make" in run("eval", directory, file, "--log", file).stderr
