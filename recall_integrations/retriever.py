@@ -508,6 +508,32 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             said["scope"] = self.scope
         return self.optimizer.feedback(result_of(self._runs, result), **said)
 
+    def feedback_from(self, given: Any, *, keys: Sequence[str] | None = None) -> Feedback | None:
+        """Take feedback in LangSmith's format: mapping or record with `run_id`, `key`, `score`, `value`, `correction`.
+
+        A `score` (or else `value`) from 0 to 1, true or false, is the rating; `correction`, else `value`, may be a
+        mapping with lists of ids: `helpful`, `wrong`, `cited`. A `comment` is not read.
+
+        Args:
+            given: the feedback.
+            keys: keys that rate an answer, instead of `adapters.judged.KEYS` (`user_score`, `thumbs`, `helpful`, …);
+                feedback with another key is ignored, unless it corrects.
+
+        Returns:
+            The feedback that is kept; `None` where it says nothing about a recall.
+
+        Raises:
+            NotFound, InvalidArgument: as `feedback`; or the score has another range.
+        """
+        from recall_integrations.adapters.judged import KEYS, langsmith_said
+
+        found = langsmith_said(given, KEYS if keys is None else keys)
+        if found is None:
+            return None
+        runs, said = found
+        known = next((result for run in runs if (result := self._runs.of(run)) is not None), runs[0])
+        return self.feedback(known, **said)
+
     def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
         """Give feedback on the memories that an answer of LlamaIndex cites, once for each recall.
 

@@ -1,9 +1,9 @@
-"""Feedback as the frameworks have it: by the run of a callback, or by the nodes of a response."""
+"""Feedback as the frameworks have it: by the run of a callback, in LangSmith's format, by the nodes of a response."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
@@ -15,6 +15,10 @@ from recall_integrations.patterns import regex
 
 RUNS_MAX = 2_000
 OF_RUN_MAX = 64  # recalls of one run
+# What the ratings of users go by. Others (`toxicity`, …) say nothing of a recall.
+KEYS = ("user_score", "user_rating", "thumbs", "helpful", "helpfulness", "rating", "feedback")
+_IDS = ("helpful", "wrong", "cited")
+_WORDS = {"up": True, "down": False, "thumbs_up": True, "thumbs_down": False}
 _CITED = regex(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
@@ -43,6 +47,41 @@ class Runs:
                 "metadata of its documents."
             )
         return found[0] if found else None
+
+
+def langsmith_said(given: Any, keys: Sequence[str] = KEYS) -> tuple[tuple[str, ...], dict[str, Any]] | None:
+    """Read feedback in LangSmith's format: a mapping, or one of its records.
+
+    Return ids of the run and its trace, and arguments of `feedback`; `None` = its key is none of `keys`, and nothing
+    corrects it.
+    """
+
+    def read(name: str) -> Any:
+        return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)
+
+    runs = tuple(str(one) for name in ("run_id", "trace_id") if (one := read(name)) is not None)
+    said: dict[str, Any] = {}
+    for holder in (read("correction"), read("value")):
+        if isinstance(holder, Mapping):
+            listed = {name: ids for name in _IDS if isinstance(ids := holder.get(name), list | tuple) and ids}
+            said |= {name: list(ids) for name, ids in listed.items() if name not in said}
+    if read("key") in keys:
+        value, score = read("value"), read("score")
+        if score is None and not isinstance(value, Mapping):
+            score = _WORDS.get(value.strip().lower(), value) if isinstance(value, str) else value
+        if score is not None:
+            said["rating"] = _score(score)
+    if not said:
+        return None
+    if not runs:
+        raise InvalidArgument("Feedback names the run that it is about: run_id.")
+    return runs, said
+
+
+def _score(score: object) -> float | bool:
+    if isinstance(score, bool) or (isinstance(score, int | float) and 0 <= score <= 1):
+        return score
+    raise InvalidArgument(f"score must be from 0 to 1, true or false, not {score!r:.40}. Divide it by its largest.")
 
 
 def cited_of(given: Any) -> dict[str, list[str]]:

@@ -516,7 +516,7 @@ def judging() -> Iterator[tuple[Served, RecallClient]]:
             yield served, client
 
 
-@pytest.mark.parametrize("by", ["result", "id", "document", "run", "nodes"])
+@pytest.mark.parametrize("by", ["result", "id", "document", "run", "langsmith", "nodes"])
 def test_feedback_reaches_the_recall_on_the_server(judging: tuple[Served, RecallClient], by: str) -> None:
     served, client = judging
     run = uuid.uuid4()
@@ -524,7 +524,9 @@ def test_feedback_reaches_the_recall_on_the_server(judging: tuple[Served, Recall
     documents = client.invoke("deploy", config={"run_id": run})
     before = sum(served.store.judgements.counts().values())
     kept: Any
-    if by == "nodes":
+    if by == "langsmith":
+        kept = client.feedback_from({"run_id": run, "key": "user_score", "score": 1})
+    elif by == "nodes":
         (kept,) = client.feedback_cited(nodes[:1])
     else:
         names = {"result": result, "id": result.id, "document": documents[0].metadata[RESULT], "run": run}

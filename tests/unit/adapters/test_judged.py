@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import datetime, timezone
 from types import SimpleNamespace
 from typing import Any
 from uuid import UUID, uuid4
@@ -11,17 +12,19 @@ import pytest
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tracers.root_listeners import RootListenersTracer
+from langsmith.schemas import Feedback as LangSmithFeedback
 from llama_index.core.base.response.schema import Response
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from recall_integrations import OptimizedRecallRetriever
-from recall_integrations.adapters.judged import Runs, cited_of
+from recall_integrations.adapters.judged import Runs, cited_of, langsmith_said
 from recall_integrations.adapters.shapes import RESULT
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.types import Scope
 from tests.rows import each_row
 
 ASKED = "who runs the deploy?"
+RUN = "0b5c1e9e-4f4a-4b0e-9a3f-2d8f3c1b7a10"
 
 
 @pytest.fixture(scope="module")
@@ -105,6 +108,50 @@ def test_a_run_that_is_not_known_needs_the_query(retriever: OptimizedRecallRetri
         retriever.feedback(uuid4(), helpful=["m1"])
     kept = retriever.feedback(uuid4(), helpful=["m1"], query=ASKED)
     assert kept.anew and gains(kept) == {"m1": 1.0}
+
+
+# -- LangSmith's shape -------------------------------------------------------------------------------------------------
+
+
+@each_row(("given", "said"),
+    [
+        ({"key": "user_score", "score": 1}, {"rating": 1}),
+        ({"key": "user_score", "score": 0.25, "comment": "so so"}, {"rating": 0.25}),
+        ({"key": "helpful", "score": False}, {"rating": False}),
+        ({"key": "thumbs", "value": " Up "}, {"rating": True}),
+        ({"key": "thumbs", "value": "thumbs_down"}, {"rating": False}),
+        ({"key": "user_score", "score": 0, "correction": {"helpful": ["m2"], "wrong": ["m1"], "more": 1}},
+         {"rating": 0, "helpful": ["m2"], "wrong": ["m1"]}),
+        ({"key": "another", "score": 9, "correction": {"wrong": ["m1"]}}, {"wrong": ["m1"]}),
+        ({"key": "helpful", "value": {"cited": ["m1"]}}, {"cited": ["m1"]}),
+        ({"key": "toxicity", "score": 0.9}, None),
+        ({"key": "user_score", "comment": "thanks"}, None),
+        ({"key": "user_score", "correction": "it was Sam"}, None),
+    ])  # fmt: skip
+def test_what_feedback_of_langsmith_says(given: dict[str, Any], said: dict[str, Any] | None) -> None:
+    found = langsmith_said({"run_id": RUN, **given})
+    assert found == (None if said is None else ((RUN,), said))
+
+
+@each_row("given", [{"key": "user_score", "score": 1}, {"run_id": RUN, "key": "rating", "score": 5},
+                                   {"run_id": RUN, "key": "rating", "value": "great"}])  # fmt: skip
+def test_feedback_that_cannot_be_used_is_told(given: dict[str, Any]) -> None:
+    with pytest.raises(InvalidArgument):
+        langsmith_said(given)
+
+
+def test_a_record_of_langsmith_reaches_the_recall(retriever: OptimizedRecallRetriever) -> None:
+    run, now = uuid4(), datetime.now(timezone.utc)
+    documents = retriever.invoke(ASKED, config={"run_id": run})
+    record = LangSmithFeedback(
+        id=uuid4(), created_at=now, modified_at=now, run_id=uuid4(), trace_id=run, key="user_score", score=0,
+        correction={"helpful": ["m2"]},
+    )  # fmt: skip
+    kept = retriever.feedback_from(record)
+    assert kept is not None and kept.result_id == documents[0].metadata[RESULT]
+    assert gains(kept)["m2"] == 1.0 and gains(kept)["m1"] == 0.0
+    assert retriever.feedback_from({"run_id": run, "key": "latency", "score": 0.2}) is None
+    assert retriever.feedback_from({"run_id": run, "key": "stars", "score": 0.2}, keys=["stars"])
 
 
 # -- citations ---------------------------------------------------------------------------------------------------------
