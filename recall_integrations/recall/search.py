@@ -230,7 +230,7 @@ def _windowed(state: RecallState) -> Mask | None:
     window, view = state.query.temporal_window, state.scope
     if not state.plan.window_filter or window is None or state.query.predicate_hints:
         return state.searched
-    inside: Mask = asked_mask(view, window.start, window.end)
+    inside: Mask = asked_mask(view, window)
     if state.searched is not None:
         inside &= state.searched
     return inside if bool(np.any(inside & view.alive)) else state.searched
