@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from recall_integrations.config import RecallConfig
     from recall_integrations.types import Filters
 
+ARGUMENTS = "recall.arguments"  # in the context of a command: what `recall` was given
 QUIET_KEY = "recall.quiet"  # in the context of a command: whether it shows how far it is
 STORE = click.argument("store", type=PLACE)
 QUERY = click.argument("query")
