@@ -12,11 +12,9 @@ import click
 
 from recall_integrations import __version__
 from recall_integrations.console.commands.ask import demo, explain, facts, search, stats
-from recall_integrations.console.commands.config import config
 from recall_integrations.console.commands.keep import add, compact, entity, export, forget, import_, reindex
-from recall_integrations.console.commands.learn import feedback, learn
-from recall_integrations.console.commands.look_after import db, doctor, move
-from recall_integrations.console.commands.measure import bench, eval_
+from recall_integrations.console.commands.look_after import config, db, doctor, move
+from recall_integrations.console.commands.measure import bench, eval_, feedback, learn
 from recall_integrations.console.commands.serve import look, mcp, serve, token
 from recall_integrations.console.commands.shared import ARGUMENTS, line, quiet_option
 from recall_integrations.errors import ConfigError, RecallError

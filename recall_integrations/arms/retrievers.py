@@ -13,8 +13,7 @@ from sqlalchemy import Engine, and_, select
 from recall_integrations.arms.base import SUBSET_MAX, ArmRequest, ArmResult
 from recall_integrations.database import schema
 from recall_integrations.database.connections import within
-from recall_integrations.database.portable import bounded
-from recall_integrations.database.sending import begun
+from recall_integrations.database.sending import begun, bounded
 from recall_integrations.errors import IndexUnavailable, VectorsAway, VectorsRefused
 from recall_integrations.indexes.bm25 import Bm25, frequency_of
 from recall_integrations.indexes.kernels import distinct

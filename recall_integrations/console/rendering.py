@@ -40,8 +40,8 @@ from recall_integrations.types import (
     TemporalWindow,
 )
 from recall_integrations.types.facts import Fact
-from recall_integrations.types.highlights import CUT, NAME, NEAR, TIME, WORD, excerpt, pieces, within
 from recall_integrations.types.judged import RULES
+from recall_integrations.types.result import CUT, NAME, NEAR, TIME, WORD, excerpt, pieces, within
 
 STYLES = {WORD: "bold", NEAR: "underline", NAME: "bold cyan", TIME: "bold magenta"}
 SIGN = "*"

@@ -21,14 +21,14 @@ from recall_integrations.indexes.windows import asked_mask, in_micros
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.date_words import is_unit, only_time
 from recall_integrations.query.features import IMPLICIT
+from recall_integrations.query.temporal.translation import is_unit, only_time
 from recall_integrations.ranking.features.compute import FEATURES
 from recall_integrations.ranking.fusion import Fused, InOrder
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, is_character, stem, stems, tokenize
+from recall_integrations.text.analyser import with_signs
 from recall_integrations.text.shortening import shortened
-from recall_integrations.text.signs import with_signs
 from recall_integrations.types import Contribution, Memory, MemoryType, ParsedQuery
 
 Notes = Mapping[str, Mapping[int, str]]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmResult
-from recall_integrations.arms.registry import ArmSpec
+from recall_integrations.arms.retrievers import ArmSpec
 from recall_integrations.arms.second_hop import SecondHop, Via
 from recall_integrations.config import RankingConfig
 from recall_integrations.indexes.columns import TextColumns, replies_after, window_rows

@@ -30,7 +30,7 @@ from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.asking import asks_state, small_talk
 from recall_integrations.ranking.arranging.pairs import names_in
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState
 from recall_integrations.records import record
 from recall_integrations.resilience.admission import FULL
 from recall_integrations.store.memory_store import MemoryStore
@@ -47,7 +47,7 @@ from recall_integrations.types import (
     copied_memory,
     hit_like,
 )
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 
 # Stripped at the query's ends only; quotes, brackets and a minus are left out, as they mean something to the parser.
 ENDING = "?!.,;:…¿¡。？！，；："

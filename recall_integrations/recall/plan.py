@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from datetime import datetime, timedelta
 
-from recall_integrations.arms.registry import ArmSpec, with_own
+from recall_integrations.arms.retrievers import ArmSpec, with_own
 from recall_integrations.config import RecallConfig
 from recall_integrations.facts.deciding import Decided, decide
 from recall_integrations.facts.question import THEN, state_asked
@@ -15,21 +15,18 @@ from recall_integrations.facts.said import ME, USER, name_key, subject_key
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.scope_view import Mask, ScopeView, of_types
 from recall_integrations.indexes.times import from_micros
-from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.version import Version, signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, Version, signature_of
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import Decided as Chosen
 from recall_integrations.planning.planner import asked_for, make_plan, settled
 from recall_integrations.privacy.door import Door
-from recall_integrations.recall.runner import Stage, Turn
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.records import changed
-from recall_integrations.resilience.bulkhead import Bulkhead, Busy
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.guard import TIMEOUT
+from recall_integrations.resilience.guard import TIMEOUT, Bulkhead, Busy
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Degradation, Note, ParsedQuery, RetrievalPlan, Scope, TemporalWindow
-from recall_integrations.types.request import RecallRequest
+from recall_integrations.types.observing import RecallRequest
 from recall_integrations.types.result import Decision
 from recall_integrations.types.roles import Role
 

@@ -11,14 +11,14 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.base import whole
 from recall_integrations.arms.graph import GraphRetriever
-from recall_integrations.arms.registry import ArmSpec, MakeArm, own_lifts
+from recall_integrations.arms.retrievers import ArmSpec, MakeArm, own_lifts
 from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.config import RankingConfig, RecallConfig
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.query.by_table.cues import occurrence_asked
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.query.occurrences import occurrence_asked
 from recall_integrations.ranking.arranging import arrange
 from recall_integrations.ranking.arranging.arrange import occurrence_first
 from recall_integrations.ranking.arranging.moves import NEGATION, RERANK, giving, sums
@@ -29,9 +29,8 @@ from recall_integrations.ranking.features.reading import Asker, asker_of, denial
 from recall_integrations.ranking.fusion import EXACT, Fused, FusionInput, fuse, lifted
 from recall_integrations.ranking.rank import EXACT_POOL, RankInput, evidence_of, rank
 from recall_integrations.recall.deliver import Delivery
-from recall_integrations.recall.runner import Stage, Turn
+from recall_integrations.recall.runner import RecallState, Stage, Turn
 from recall_integrations.recall.search import Arms
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import RerankRequest, RerankStage
 from recall_integrations.resilience.admission import SIMPLE

@@ -19,19 +19,16 @@ from cachetools import LRUCache
 
 from recall_integrations.adapters.llm import resolve_llm
 from recall_integrations.adapters.reranker import resolve_reranker
-from recall_integrations.arms.registry import ArmSpec, registered
+from recall_integrations.arms.retrievers import ArmSpec, registered
 from recall_integrations.config import RecallConfig
-from recall_integrations.config.scopes import ScopeSettings, acting, by_pattern
+from recall_integrations.config.recall_config import ScopeSettings, acting, by_pattern
 from recall_integrations.delivery.searched import complaint
 from recall_integrations.delivery.showing import Showing, Shown, withheld
 from recall_integrations.errors import InvalidArgument, RecallError
-from recall_integrations.learning.serving import BY_RULES, Served
-from recall_integrations.learning.serving import served as served_by
-from recall_integrations.learning.shelf import Shelf
-from recall_integrations.learning.version import signature_of
+from recall_integrations.learning.versions import BY_RULES, Served, Shelf, signature_of
+from recall_integrations.learning.versions import served as served_by
 from recall_integrations.planning.planner import RARE_ABOVE, settled
-from recall_integrations.privacy.door import Door, passing
-from recall_integrations.privacy.filters import screened
+from recall_integrations.privacy.door import Door, passing, screened
 from recall_integrations.query.entities.fallback import EntityFallback
 from recall_integrations.query.parser import clean
 from recall_integrations.ranking.feature_sum import Ranker, known_of
@@ -39,27 +36,21 @@ from recall_integrations.ranking.rank import resolve_ranker
 from recall_integrations.recall.caching import Caching, ResultCache
 from recall_integrations.recall.checking import checked_request, checked_window, checked_zone
 from recall_integrations.recall.deliver import Deliver, Delivery
-from recall_integrations.recall.lately import Lately
-from recall_integrations.recall.looking import Looked, Looking
-from recall_integrations.recall.parse import LONG_CHARS, Parse
-from recall_integrations.recall.plan import Facts, Plan, decision
+from recall_integrations.recall.looking import Lately, Looked, Looking
+from recall_integrations.recall.plan import LONG_CHARS, Facts, Parse, Plan, decision
 from recall_integrations.recall.rank import Arrange, Rank, Rerank, Words
 from recall_integrations.recall.rewrite import Again, Ask, Rewrite
-from recall_integrations.recall.runner import Observer, Runner, Stage, arranged
+from recall_integrations.recall.runner import Observer, RecallState, Runner, Stage, arranged, of_several
 from recall_integrations.recall.search import Arms, Embed
-from recall_integrations.recall.several import of_several
-from recall_integrations.recall.state import RecallState
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranker import Reranker
 from recall_integrations.reranking.reranking import RerankStage
 from recall_integrations.resilience.admission import Admission, Admitted
-from recall_integrations.resilience.breaker import BREAKERS_FILE
+from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
-from recall_integrations.resilience.failures import serving
+from recall_integrations.resilience.failures import TRIES, serving
 from recall_integrations.resilience.guard import Guards, Health
-from recall_integrations.resilience.retries import TRIES
-from recall_integrations.resilience.shared_file import CACHE_FILE, CONTRACT_FILE
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
@@ -74,8 +65,7 @@ from recall_integrations.types import (
     checked_scope,
     checked_time,
 )
-from recall_integrations.types.observing import Feedback, RecallObserver
-from recall_integrations.types.request import RecallRequest, Window
+from recall_integrations.types.observing import Feedback, RecallObserver, RecallRequest, Window
 from recall_integrations.types.result import NOT_SEARCHED
 
 SCOPE_SETTINGS = "settings.scope"

@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
-from recall_integrations.arms.registry import BUILT_IN, ArmSpec, MakeArm
+from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.arranging.newer import chain_of
-from recall_integrations.recall.parse import SHARE_BEFORE_ARMS
-from recall_integrations.recall.runner import Stage, Turn, degradation
-from recall_integrations.recall.state import RecallState
+from recall_integrations.recall.plan import SHARE_BEFORE_ARMS
+from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.records import changed
 from recall_integrations.reranking.reranking import coarse_of
 from recall_integrations.resilience.admission import MINIMAL

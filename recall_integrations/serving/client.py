@@ -20,18 +20,16 @@ import httpx
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
 from recall_integrations.adapters.scopes import scope_text
-from recall_integrations.delivery.travel import record_of
+from recall_integrations.delivery.as_data import record_of
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.resilience.deadline import checked_ms
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.serving.remote import RemoteOptimizer, filters_data, time_data, understood
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
-from recall_integrations.store.clock import utc_now
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish, in_batches
-from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory
-from recall_integrations.types.conversations import Conversation
-from recall_integrations.types.facts import Fact
+from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory, utc_now
+from recall_integrations.types.facts import Conversation, Fact
 from recall_integrations.types.messages import Message, is_message, spoken
 
 AT_ONCE = 500  # memories in one request

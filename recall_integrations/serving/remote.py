@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from recall_integrations.adapters.filters import as_filters
 from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.travel import packed_record, record_of, with_marks
+from recall_integrations.delivery.as_data import packed_record, record_of, with_marks
 from recall_integrations.errors import (
     InvalidArgument,
     InvalidQuery,

@@ -17,14 +17,20 @@ from recall_integrations.console.commands.shared import (
     ARGUMENTS,
     CONFIG,
     EMBEDDING,
+    PLACE,
     PRIVACY,
     STORE,
+    Address,
+    Opening,
+    Place,
+    check_store,
+    given,
+    is_store,
     line,
     opened,
     progress,
     settings,
 )
-from recall_integrations.console.opening import PLACE, Address, Opening, Place, check_store, given, is_store
 from recall_integrations.errors import InvalidArgument
 
 if TYPE_CHECKING:

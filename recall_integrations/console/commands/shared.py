@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import click
 
 from recall_integrations.adapters.scopes import SYNTAX
-from recall_integrations.console.opening import PLACE, Opening, Place, deferred_interrupt
+from recall_integrations.console.commands.shared import PLACE, Opening, Place, deferred_interrupt
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.observability.progress import Told, counted, telling
 from recall_integrations.text.shortening import plain

@@ -16,7 +16,7 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import holidays
 from recall_integrations.query.temporal.calendar import HalfOpen, Interval, Period, to_instant
 from recall_integrations.query.temporal.grammar import Context, Grammar, Rule
-from recall_integrations.query.temporal.holidays import JULY_FOURTH, holiday_rules
+from recall_integrations.query.temporal.parser import JULY_FOURTH, holiday_rules
 from recall_integrations.query.temporal.rules_dates import DATES, NUMBERS, TRAPS
 from recall_integrations.query.temporal.rules_parts import PARTS
 from recall_integrations.query.temporal.rules_ranges import BOUNDS, LATE, NEIGHBOURS, OFFSETS, RANGES, TIMES

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from recall_integrations.indexes.columns import TextColumns
 from recall_integrations.indexes.kind import FEW, MANY, Kind
 from recall_integrations.indexes.scope_view import Mask, ScopeView
-from recall_integrations.query.occurrences import tense_of
+from recall_integrations.query.by_table.cues import tense_of
 from recall_integrations.ranking.arranging.moves import NEWER, moved
 from recall_integrations.ranking.arranging.pairs import DIMENSIONS, INPUTS, Compared, Inputs, compared
 from recall_integrations.ranking.fusion import Fused

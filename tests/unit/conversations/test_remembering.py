@@ -14,7 +14,7 @@ import pytest
 
 from recall_integrations import BreakerConfig, Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound
-from recall_integrations.types.conversations import Conversation
+from recall_integrations.types.facts import Conversation
 from tests.rows import each_row
 
 Answer = Callable[[str], str]
