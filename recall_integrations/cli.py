@@ -16,12 +16,16 @@ from recall_integrations.console.commands.keep import add, compact, entity, expo
 from recall_integrations.console.commands.look_after import config, db, doctor, move
 from recall_integrations.console.commands.measure import bench, eval_, feedback, learn
 from recall_integrations.console.commands.serve import look, mcp, serve, token
-from recall_integrations.console.commands.shared import line, quiet_option
+from recall_integrations.console.commands.shared import ARGUMENTS, line, quiet_option
 from recall_integrations.errors import ConfigError, RecallError
 
 
 class _Recall(click.Group):
     """A group whose commands end with one clear line and an exit code instead of a traceback."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[ARGUMENTS] = tuple(args)  # for `recall serve --workers`
+        return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

@@ -100,7 +100,7 @@ class Catching(Stage):
         pairs, more = None, 0.0
         if view.text is not None and len(ids) > 1:
             until, window = to_micros(state.request.as_of or state.request.now), query.temporal_window
-            inside = None if window is None else asked_mask(view, window.start, window.end)
+            inside = None if window is None else asked_mask(view, window)
             pairs = compared(fused, view, view.text, query, self.spread, until, inside, teaching=True)
             more = surer(len(ids), view.text.kind)
         self.seen = ids, pairs, more

@@ -26,9 +26,8 @@ from recall_integrations.errors import IndexUnavailable, InvalidArgument, Vector
 from recall_integrations.indexes.bm25 import Bm25, ceiling
 from recall_integrations.indexes.kernels import distinct
 from recall_integrations.indexes.scope_view import Mask, Rows, of_types
-from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.vectors import FETCH_MAX, OVERFETCH, CollectionLost, Neighbours
-from recall_integrations.indexes.windows import asked_mask, told_shares
+from recall_integrations.indexes.windows import asked_mask, in_micros, told_shares
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import failures
@@ -182,14 +181,14 @@ COLUMN_MAX = 200_000  # memories whose times are looked through one by one: some
 def _window(request: ArmRequest) -> Mask:
     window = request.parsed.temporal_window
     assert window is not None
-    return asked_mask(request.view, window.start, window.end)
+    return asked_mask(request.view, window)
 
 
 def _told(request: ArmRequest) -> NDArray[np.float32]:
     """Return how much each row tells of the window."""
     window = request.parsed.temporal_window
     assert window is not None
-    return told_shares(request.view, window.start, window.end)
+    return told_shares(request.view.told, window)
 
 
 def _most(told: NDArray[np.float32]) -> NDArray[np.int64]:
@@ -217,11 +216,9 @@ class TemporalRetriever:
         told: NDArray[np.float32] | None = None
         own: Mask | None = None
         if window is not None and request.asked is None and request.allowed is None and view.size > COLUMN_MAX:
-            start = None if window.start is None else to_micros(window.start)
-            end = None if window.end is None else to_micros(window.end)
             with within(request.deadline.remaining_ms() / 1e3), begun(self._engine) as connection:
                 bounded(connection, request.deadline.remaining_ms())
-                nums = self._scan(connection, view.scope_id, start, end)
+                nums = [num for each in in_micros(window) for num in self._scan(connection, view.scope_id, *each)]
             rows = view.rows_of(sorted(nums))
             told = _told(request)
             rows = np.union1d(rows, _most(told))

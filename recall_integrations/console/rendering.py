@@ -158,9 +158,12 @@ def window_words(window: TemporalWindow) -> str:
         midnight = (moment.hour, moment.minute, moment.second, moment.microsecond) == (0, 0, 0, 0)
         return moment.strftime("%Y-%m-%d") if midnight else moment.strftime("%Y-%m-%d %H:%M")
 
-    if window.start is None:
-        return "any time" if window.end is None else f"before {words(window.end)}"
-    return f"from {words(window.start)}" + ("" if window.end is None else f" to before {words(window.end)}")
+    def from_to(start: datetime | None, end: datetime | None) -> str:
+        if start is None:
+            return "any time" if end is None else f"before {words(end)}"
+        return f"from {words(start)}" + ("" if end is None else f" to before {words(end)}")
+
+    return ", or ".join(from_to(*each) for each in window.times)
 
 
 def show_hits(

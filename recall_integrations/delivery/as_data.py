@@ -235,7 +235,7 @@ def _hit(hit: Hit, highlights: bool) -> dict[str, Any]:
 def _parsed(parsed: ParsedQuery) -> dict[str, Any]:
     return {
         "entities": [{"id": r.entity_id, **_of(r, "name mention span confidence stage")} for r in parsed.entity_refs],
-        "window": _of(parsed.temporal_window, "start end span confidence"),
+        "window": _of(parsed.temporal_window, "start end span confidence alternatives"),
         "session": _of(parsed.session, "places part numbered span confidence found because"),
         **_of(parsed, "talk negations predicate_hints type_hints terms rewrites specificity"),
         "features": _of(parsed.features, "entity_density temporal lexical_rarity type_cues"),

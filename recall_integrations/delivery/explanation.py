@@ -16,8 +16,8 @@ from recall_integrations.arms.second_hop import Via
 from recall_integrations.delivery.highlights import as_word
 from recall_integrations.indexes.lexicon import asks_when
 from recall_integrations.indexes.scope_view import Rows, ScopeView
-from recall_integrations.indexes.times import from_micros, to_micros
-from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.indexes.times import from_micros
+from recall_integrations.indexes.windows import asked_mask, in_micros
 from recall_integrations.patterns import regex
 from recall_integrations.planning.planner import anchoring
 from recall_integrations.privacy.door import Door
@@ -124,13 +124,12 @@ def times_told(view: ScopeView, parsed: ParsedQuery, rows: Sequence[int]) -> dic
     window = parsed.temporal_window
     if not rows or (window is None and not asks_when(parsed.original)):
         return {}
-    start = stop = None
-    if window is not None:
-        own = asked_mask(view, window.start, window.end)
+    if window is None:
+        told = view.told.of_rows(rows)
+    else:
+        own = asked_mask(view, window)
         rows = [row for row in rows if not own[row]]
-        start = None if window.start is None else to_micros(window.start)
-        stop = None if window.end is None else to_micros(window.end)
-    told = view.told.of_rows(rows, start, stop)
+        told = {row: t for each in reversed(in_micros(window)) for row, t in view.told.of_rows(rows, *each).items()}
     return {row: f"tells of {in_words(*map(from_micros, time))}" for row, time in told.items()}
 
 

@@ -55,7 +55,7 @@ def decide(
     facts: Facts,
     subjects: Iterable[str],
     now: datetime,
-    window: tuple[datetime | None, datetime | None] | None = None,
+    windows: Iterable[tuple[datetime | None, datetime | None]] = (),
 ) -> Decided | None:
     """Return the decision; `None` where nothing is known of the slot, or the search alone finds it."""
     key = _key(asked, facts, subjects)
@@ -67,12 +67,12 @@ def decide(
     ):
         return None  # nothing ended, and the memory says it in words: the search finds it
     at = to_micros(now)
-    span = _micros(window)
+    spans: list[Window] = [_micros(start, end) for start, end in windows] or [None]
     if asked.mode == THEN and asked.before:
-        span = _of_value(asked, key, facts)
-        if span is None:
+        spans = [_of_value(asked, key, facts)]
+        if spans == [None]:
             return None
-    chosen = _CHOICES[asked.mode](asked, stretches, at, span)
+    chosen = [found for span in spans for found in _CHOICES[asked.mode](asked, stretches, at, span)]
     if not chosen:
         return None
     first = list(dict.fromkeys(num for stretch, nums in chosen for num in nums))[:FIRST_MAX]
@@ -118,10 +118,7 @@ Window = tuple[int, int] | None
 Chosen = list[tuple[Stretch, tuple[int, ...]]]
 
 
-def _micros(window: tuple[datetime | None, datetime | None] | None) -> Window:
-    if window is None:
-        return None
-    start, end = window
+def _micros(start: datetime | None, end: datetime | None) -> tuple[int, int]:
     return (PAST if start is None else to_micros(start), 2**62 if end is None else to_micros(end))
 
 

@@ -150,10 +150,11 @@ class AgentMemory:
         if parsed.entity_refs:
             lines.append(f"About: {', '.join(ref.name for ref in parsed.entity_refs)}")
         if parsed.temporal_window is not None:
-            start, end = parsed.temporal_window.start, parsed.temporal_window.end
-            lines.append(
-                f"When: {'…' if start is None else start.isoformat()} to {'…' if end is None else end.isoformat()}"
+            times = (
+                " to ".join("…" if at is None else at.isoformat() for at in each)
+                for each in parsed.temporal_window.times
             )
+            lines.append(f"When: {', or '.join(times)}")
         lines += [f"Left out: {d.stage} ({d.reason})" for d in result.degraded]
         lines += within_chars(
             [

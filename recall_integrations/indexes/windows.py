@@ -6,6 +6,7 @@ the one in the threads' names where these rise with time (`session_1`, `session_
 
 from __future__ import annotations
 
+import functools
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
@@ -15,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import TextColumns
-from recall_integrations.indexes.scope_view import WORTH, Mask, Rows, ScopeView, of_types
+from recall_integrations.indexes.scope_view import WORTH, Mask, Rows, ScopeView, Told, of_types
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
-from recall_integrations.types import MemoryType
+from recall_integrations.types import MemoryType, TemporalWindow
 from recall_integrations.types.query import BEGINNING, END, WHOLE, SessionRef
 
 
@@ -33,24 +34,33 @@ def window_mask(view: ScopeView, start: datetime | None, end: datetime | None) -
     return mask
 
 
-def told_shares(view: ScopeView, start: datetime | None, end: datetime | None) -> NDArray[np.float32]:
+def in_micros(window: TemporalWindow) -> list[tuple[int | None, int | None]]:
+    """Return each time of a window (`TemporalWindow.times`) in microseconds; `None` = open."""
+    return [
+        (None if start is None else to_micros(start), None if end is None else to_micros(end))
+        for start, end in window.times
+    ]
+
+
+def told_shares(told: Told, window: TemporalWindow) -> NDArray[np.float32]:
     """Compute for each row the share of a told time that lies in the window, in [0, 1] (`Told.shares`)."""
-    return view.told.shares(None if start is None else to_micros(start), None if end is None else to_micros(end))
+    return functools.reduce(np.maximum, [told.shares(*each) for each in in_micros(window)])
 
 
-def asked_mask(view: ScopeView, start: datetime | None, end: datetime | None) -> Mask:
+def asked_mask(view: ScopeView, window: TemporalWindow) -> Mask:
     """Flag the rows whose own time lies in the window of a query; rows of unknown time (`dated`) lie in none.
 
     Filters go by `window_mask`: there, the time of storing stands for an unknown one.
     """
-    return window_mask(view, start, end) & view.dated
+    inside = functools.reduce(np.logical_or, [window_mask(view, *each) for each in window.times])
+    return inside & view.dated
 
 
-def asked_shares(view: ScopeView, start: datetime | None, end: datetime | None) -> NDArray[np.float32]:
+def asked_shares(view: ScopeView, window: TemporalWindow) -> NDArray[np.float32]:
     """Compute each row's share in a query's window: 1 for a row of that time, `WORTH` or less if it tells of it."""
-    told = told_shares(view, start, end)
+    told = told_shares(view.told, window)
     told *= np.float32(WORTH)
-    told[asked_mask(view, start, end)] = 1
+    told[asked_mask(view, window)] = 1
     return told
 
 

@@ -300,7 +300,7 @@ def settled(parsed: ParsedQuery, view: ScopeView | None) -> tuple[ParsedQuery, S
             parsed = replace(parsed, session=replace(session, because="there are no sessions here"))
         else:
             window = parsed.temporal_window
-            inside = None if window is None else asked_mask(view, window.start, window.end)
+            inside = None if window is None else asked_mask(view, window)
             found = settle(session, view, inside)
             parsed = replace(parsed, session=found.session)
     if parsed.talk == ALL and not _speak(parsed, view):
@@ -323,7 +323,7 @@ def asked_for(
     else:
         assert window is not None
         found = None
-        mask, confidence = asked_mask(view, window.start, window.end) & view.alive, window.confidence
+        mask, confidence = asked_mask(view, window) & view.alive, window.confidence
         words = f"{'on the day' if _a_day(window) else 'in the time'} you asked for"
         name = f"{'the day' if _a_day(window) else 'the time'} asked for"
     if allowed is not None:

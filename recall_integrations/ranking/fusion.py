@@ -274,7 +274,7 @@ def _weighted(
         raw["graph"] = scattered(rows, own.support_rows, own.support_scores, np.nan)
         terms["graph"] = (weight("graph", WEIGHTS["graph"]), np.clip(np.nan_to_num(raw["graph"]), 0, 1))
     if given.window is not None:
-        inside = asked_shares(view, given.window.start, given.window.end)[rows]
+        inside = asked_shares(view, given.window)[rows]
         raw["temporal"] = inside
         terms["temporal"] = (weight("temporal", WINDOW_BOOST) * given.window.confidence, inside)
     if "type_filter" in by_arm:

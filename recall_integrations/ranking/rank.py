@@ -195,7 +195,7 @@ def _raw(
         raw["graph"] = partial(features.__getitem__, "graph")
     window = given.fusion.window
     if window is not None:
-        raw["temporal"] = lambda: asked_shares(view, window.start, window.end)[rows]
+        raw["temporal"] = lambda: asked_shares(view, window)[rows]
     if plan.type_hints:
         raw["type_filter"] = lambda: of_types(view, plan.type_hints, rows).astype(np.float32)
     return raw

@@ -159,7 +159,7 @@ def _filters(filters: Filters) -> tuple[object, ...]:
 
 
 def _window(window: TemporalWindow) -> tuple[object, ...]:
-    return (_plain(window.start), _plain(window.end), window.span, window.confidence)
+    return (*(_plain(at) for each in window.times for at in each), window.span, window.confidence)
 
 
 def _plain(value: object) -> object:

@@ -445,9 +445,9 @@ class Facts(Stage):
         if asked is None:
             return state
         now = state.request.as_of or state.request.now
-        span = None if window is None or asked.mode != THEN else (window.start, window.end)
+        times = () if window is None or asked.mode != THEN else window.times
         subjects = self._subjects(asked.subject, parsed, view)
-        decided = decide(asked, facts, subjects, now, span)
+        decided = decide(asked, facts, subjects, now, times)
         return state if decided is None else changed(state, held=decided)
 
     def _subjects(self, subject: str, parsed: ParsedQuery, view: ScopeView) -> list[str]:

@@ -270,7 +270,7 @@ class Arrange(Stage):
             fused = arrange.asked_first(fused, state.asked)
         if state.held is None and state.asked is None:
             until, window = to_micros(state.request.as_of or state.request.now), parsed.temporal_window
-            inside = None if window is None else asked_mask(view, window.start, window.end)
+            inside = None if window is None else asked_mask(view, window)
             fused, overtaken = newer_first(fused, view, view.text, parsed, self._spread(), until, inside, texts)
         facts = None if state.asked is not None else self._facts(view)
         if facts is not None and facts.replaced:
@@ -299,6 +299,6 @@ class Arrange(Stage):
             return fused
         inside = None if state.asked is None else state.asked.mask
         if inside is None and window is not None:
-            inside = asked_mask(view, window.start, window.end)
+            inside = asked_mask(view, window)
         now, k = to_micros(state.request.now), state.request.k
         return occurrence_first(fused, view, occurrence, parsed.terms, k, now, inside)

@@ -193,14 +193,15 @@ class ReadPath:
         precise = config.planner.precise_threshold
         parse = Parse(store, config, unsure, self._admission.waiting)
         embed = Embed(store, guards.of("embed", attempts=TRIES, fair_ms=EMBED_FAIR_MS))
+        facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
         arms = Arms(
             specs,
             makers,
             lambda name: guards.of(f"arm.{name}"),
             reranks=self.reranking is not None,
+            facts=None if facts is None else store.facts_in,
         )
         rank = Rank(store, config, delivery, ranker, specs, makers)
-        facts = Facts(store, store.slots) if config.facts.read and store.slots is not None else None
         again = Again(embed, arms, rank, guards.of("ranker") if own else None)
         return [
             parse,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
@@ -11,8 +12,10 @@ from numpy.typing import NDArray
 from recall_integrations.arms.base import ArmRequest, ArmResult, FanOut, InMemory
 from recall_integrations.arms.retrievers import BUILT_IN, ArmSpec, MakeArm
 from recall_integrations.embeddings.static import StaticEmbedding
-from recall_integrations.indexes.scope_view import Mask
+from recall_integrations.indexes.scope_view import Mask, ScopeView
+from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
+from recall_integrations.ranking.arranging.newer import chain_of
 from recall_integrations.recall.plan import SHARE_BEFORE_ARMS
 from recall_integrations.recall.runner import RecallState, Stage, Turn, degradation
 from recall_integrations.records import changed
@@ -21,6 +24,7 @@ from recall_integrations.resilience.admission import MINIMAL
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import failures
 from recall_integrations.resilience.guard import Guard
+from recall_integrations.store.fact_tables import ScopeFacts
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text.shortening import shortened
 from recall_integrations.types import ArmPlan, Degradation
@@ -95,6 +99,7 @@ def filled(results: Sequence[ArmResult], request: ArmRequest, k: int) -> ArmResu
 
 NO_VECTOR = "skip.no_vector"
 FACTS = "facts"
+HEIRS_OF = 20  # best candidates of each arm whose newest successor becomes a candidate, too
 TOLD_MAX = 20  # number of memories that say what held before, which come as candidates
 # How the time of a recall is shared out, in milliseconds of one that has 110 of them. Of what is left, a step gets the
 # share that its number has among its own and those of the steps still to come. Only what hangs or is slow notices.
@@ -122,10 +127,12 @@ class Arms(Stage):
         guards: Callable[[str], Guard],
         *,
         reranks: bool = False,
+        facts: Callable[[ScopeView], ScopeFacts | None] | None = None,
     ) -> None:
         later = BUDGETS["rank"] + BUDGETS["deliver"] + (BUDGETS["rerank"] if reranks else 0)
         self.share = ARMS_BUDGET / (ARMS_BUDGET + later)
         self._specs, self._made, self._guards, self._reranks = {s.name: s for s in specs}, made, guards, reranks
+        self._facts = facts
 
     def run(self, state: RecallState, turn: Turn) -> RecallState:
         """Return the state with `similarities` and `results`."""
@@ -148,7 +155,7 @@ class Arms(Stage):
         scanned = changed(state, similarities=state.scope.scan(state.vectors))
         fan.start([(arm.name, self._request(arm, scanned, turn)) for arm in late])
         results, failed = fan.collect(order)
-        results += [*self._filled(scanned, results, turn), *_told(state)]
+        results += [*self._filled(scanned, results, turn), *(_told(state) or self._heirs(state, results))]
         return changed(scanned, results=tuple(results)).degraded_by(*problems, *failed)
 
     def _fan_out(self, turn: Turn) -> FanOut:
@@ -179,6 +186,20 @@ class Arms(Stage):
         request = replace(self._request(state.plan.arms[0], state, turn), allowed=state.searched)
         more = filled(results, request, state.request.k)
         return [] if more is None else [more]
+
+    def _heirs(self, state: RecallState, results: list[ArmResult]) -> list[ArmResult]:
+        """Return the newest of what took the place of the best candidates: it may share no word with the query."""
+        view = state.scope
+        facts = None if self._facts is None or state.asked is not None else self._facts(view)
+        if facts is None or not facts.replaced:
+            return []
+        at = to_micros(state.request.as_of or state.request.now)
+        heir = functools.cache(lambda row: facts.heir(row, at))
+        best = {row for result in results for row in result.rows[:HEIRS_OF].tolist()}
+        newest = {chain_of(row, heir)[-1] for row in best}
+        rows = np.asarray(sorted(newest.difference(*(result.rows.tolist() for result in results))), dtype=np.int64)
+        rows = rows[view.alive[rows] if state.allowed is None else state.allowed[rows]]
+        return [ArmResult(arm=FACTS, rows=rows, scores=np.ones(len(rows), dtype=np.float32))] if len(rows) else []
 
     def _there(self, name: str, requests: Mapping[str, ArmRequest]) -> bool:
         made = self._made[name]
@@ -229,7 +250,7 @@ def _windowed(state: RecallState) -> Mask | None:
     window, view = state.query.temporal_window, state.scope
     if not state.plan.window_filter or window is None or state.query.predicate_hints:
         return state.searched
-    inside: Mask = asked_mask(view, window.start, window.end)
+    inside: Mask = asked_mask(view, window)
     if state.searched is not None:
         inside &= state.searched
     return inside if bool(np.any(inside & view.alive)) else state.searched

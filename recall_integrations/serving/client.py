@@ -7,6 +7,7 @@ retriever = RecallClient("http://127.0.0.1:8000", k=3)   # was: OptimizedRecallR
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 import uuid
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,14 +21,16 @@ from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import record_of
-from recall_integrations.errors import InvalidArgument, NotFound, ServerError
+from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, ServerError
 from recall_integrations.observability.progress import Told, counted
+from recall_integrations.resilience.deadline import checked_ms
 from recall_integrations.retriever import OptimizedRecallRetriever
 from recall_integrations.serving.remote import RemoteOptimizer, filters_data, time_data, understood
 from recall_integrations.serving.wire import RETRIES, Asked, Wire
 from recall_integrations.store.given import Chat, check_many, checked, checked_wish, in_batches
 from recall_integrations.types import Memory, Scope, ScopeLike, checked_scope, unchecked_memory, utc_now
-from recall_integrations.types.facts import Fact
+from recall_integrations.types.facts import Conversation, Fact
+from recall_integrations.types.messages import Message, is_message, spoken
 
 AT_ONCE = 500  # memories in one request
 
@@ -137,6 +140,54 @@ class RecallClient(OptimizedRecallRetriever):
                 advance(len(part))
         return ids
 
+    def remember_conversation(
+        self,
+        turns: Iterable[str | Message],
+        *,
+        scope: ScopeLike | None = None,
+        thread: str | None = None,
+        privacy: str | None = None,
+        time_budget_ms: float | None = None,
+        again: bool = False,
+        wait: bool = True,
+    ) -> Conversation:
+        """Store turns, and what the server's LLM reads in them, as `QueryOptimizer.remember_conversation` does.
+
+        The turns are durable when this returns. Where it raises they may be there: asked again with the same `thread`,
+        messages are not stored twice (plain texts are).
+
+        Args:
+            turns: chat messages or plain texts, in order. A message's text, role, name, id and time travel.
+            scope: the tenant; default that of this client, or the token's.
+            thread: the conversation; default a new one.
+            privacy: what the LLM does not see; default what the server withholds.
+            time_budget_ms: until when the LLM reads, for which this waits beyond its `timeout`; default the server's
+                longest, as far as the `timeout` reaches.
+            again: read turns that were there before as well.
+            wait: return when the LLM has read; false: once the turns are stored, with nothing but the thread.
+
+        Raises:
+            InvalidMemory: a turn cannot be stored; nothing was.
+            InvalidArgument: the server has no LLM, or an argument cannot be used.
+            ServerError: the server is away, does not let this client in, or fails.
+        """
+        check_many(turns, AT_ONCE, None)
+        body = {
+            "turns": [_turn(turn, place) for place, turn in enumerate(turns)],
+            "thread": str(uuid.uuid4()) if thread is None else thread,
+            "privacy": privacy,
+            "time_budget_ms": time_budget_ms,
+            "again": again,
+            "wait": wait,
+        }
+        more_s = 0.0 if time_budget_ms is None else checked_ms(time_budget_ms) / 1e3
+        reply = self._asks("POST", "/remember/conversation", body | self._where(scope), more_s=more_s)
+        return record_of(Conversation, reply)
+
+    async def aremember_conversation(self, turns: Iterable[str | Message], **options: Any) -> Conversation:
+        """Remember a conversation without blocking the event loop: as `remember_conversation`, in a thread."""
+        return await asyncio.to_thread(self.remember_conversation, turns, **options)
+
     def forget(
         self,
         ids: str | Iterable[str] | None = None,
@@ -218,11 +269,16 @@ class RecallClient(OptimizedRecallRetriever):
         return dict(self._asks("GET", "/about"))
 
     def _asks(
-        self, method: str, path: str, body: Mapping[str, Any] | None = None, params: Mapping[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, Any] | None = None,
+        params: Mapping[str, str] | None = None,
+        more_s: float = 0.0,
     ) -> Any:
         remote = self.remote
         given = None if body is None else {key: value for key, value in body.items() if value is not None}
-        asked = Asked(method=method, path=path, body=given, params=params or {}, seconds=remote.timeout)
+        asked = Asked(method=method, path=path, body=given, params=params or {}, seconds=remote.timeout + more_s)
         found = remote.wire.ask(asked)
         if not isinstance(found, dict):
             raise ServerError(f"{remote.wire.address} does not answer as a recall server does. Is that its address?")
@@ -237,6 +293,23 @@ class RecallClient(OptimizedRecallRetriever):
         """Return the scope of a call, by default this client's, as keys of a request; empty = the token's scope."""
         given = self.scope if scope is None else scope
         return {} if given is None else {"scope": scope_text(checked_scope(given))}
+
+
+def _turn(turn: Any, place: int) -> Any:
+    """Return a turn as the server reads it; a message without text has none there either."""
+    if isinstance(turn, str):
+        return turn
+    if not is_message(turn):
+        raise InvalidMemory(f"Item {place} is {type(turn).__name__}. Give texts or chat messages.")
+    made = spoken(turn) or {"text": "", "role": None, "actor": "user"}
+    given = {
+        "content": made["text"],
+        "role": made["role"] or made["actor"],
+        "name": made["actor"],
+        "id": made.get("id"),
+    }
+    at = made.get("event_at")
+    return {**given, "timestamp": None if at is None else at.isoformat()}
 
 
 def _memory(row: Mapping[str, Any]) -> Memory:

@@ -95,6 +95,9 @@ class WindowGiven(Asked):
 
     start: Time | None = None
     end: Time | None = None
+    alternatives: list[Annotated[list[Time | None], Field(min_length=2, max_length=2)]] = Field(
+        default=[], max_length=64, description="`[start, end]` of each of several times, in order."
+    )
 
 
 class RecallAsked(Asked):
@@ -186,7 +189,12 @@ def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Li
     """Return the window that a request asks for."""
     if not isinstance(given, WindowGiven):
         return given
-    return TemporalWindow(start=moment(given.start, "window.start"), end=moment(given.end, "window.end"))
+    each = [[moment(at, "window.alternatives") for at in pair] for pair in given.alternatives]
+    return TemporalWindow(
+        start=moment(given.start, "window.start"),
+        end=moment(given.end, "window.end"),
+        alternatives=tuple((start, end) for start, end in each),
+    )
 
 
 class Budget:

@@ -241,6 +241,8 @@ class RemoteOptimizer(QueryOptimizer):
     scopes_of: Any = _on_the_server("scopes_of")
     learn: Any = _on_the_server("learn")  # or it does so by itself (`mode: learned`)
     learner: Any = _on_the_server("learner")
+    remember_conversation: Any = _on_the_server("remember_conversation", "Or ask the RecallClient.")
+    remember_in_background: Any = _on_the_server("remember_in_background", "Or ask the RecallClient with wait=False.")
     parse: Any = _on_the_server("parse", "Or read recall(...).query.")
     plan: Any = _on_the_server("plan", "Or read recall(...).plan.")
     reload: Any = _on_the_server("reload")  # it reads its settings anew by itself
@@ -309,13 +311,15 @@ def time_data(given: Any, name: str) -> str:
     return given.isoformat()
 
 
-def _window(given: Any) -> dict[str, str] | bool | None:
+def _window(given: Any) -> dict[str, Any] | bool | None:
     window = checked_window(given)
     if window is None or window is False:
         return window
     if window.confidence != TemporalWindow().confidence:
         raise InvalidArgument("The confidence of a window does not travel. Leave it out, or ask where the store is.")
-    return {name: at.isoformat() for name in ("start", "end") if (at := getattr(window, name)) is not None}
+    ends = {name: at.isoformat() for name in ("start", "end") if (at := getattr(window, name)) is not None}
+    times = [[None if at is None else at.isoformat() for at in each] for each in window.alternatives]
+    return {**ends, "alternatives": times} if times else ends
 
 
 _WRITTEN: dict[str, Callable[[Any], Any]] = {  # argument of a recall → what writes it

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field
 from datetime import datetime
+from itertools import pairwise
 
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.records import record
@@ -204,12 +205,15 @@ class TemporalWindow:
         end: first instant after it (exclusive), timezone-aware; `None` = open.
         span: `(start, end)` of the words in the query, in characters; `(0, 0)` if implicit.
         confidence: in [0, 1]. Below 0.5 the window only softens the ranking.
+        alternatives: of "in March or in June" the `(start, end)` of each time, in order, with gaps between them; empty
+            where it is one time. `start` is then that of the first, `end` that of the last.
     """
 
     start: datetime | None = None
     end: datetime | None = None
     span: tuple[int, int] = (0, 0)
     confidence: float = 1.0
+    alternatives: tuple[tuple[datetime | None, datetime | None], ...] = ()
 
     def __post_init__(self) -> None:
         for name in ("start", "end"):
@@ -223,10 +227,23 @@ class TemporalWindow:
             raise InvalidArgument(
                 f"TemporalWindow.span must be (start, end) with 0 <= start <= end, not {self.span!r}."
             )
+        if self.alternatives:
+            each = [TemporalWindow(start=start, end=end) for start, end in self.alternatives]
+            parted = all(a.end is not None and b.start is not None and a.end < b.start for a, b in pairwise(each))
+            if not parted or (each[0].start, each[-1].end) != (self.start, self.end):
+                raise InvalidArgument(
+                    "TemporalWindow.alternatives must be (start, end) pairs in order with gaps between them, the first "
+                    "from the window's start on, the last until its end."
+                )
+
+    @property
+    def times(self) -> tuple[tuple[datetime | None, datetime | None], ...]:
+        """`(start, end)` of each time that it holds: its alternatives, or itself."""
+        return self.alternatives or ((self.start, self.end),)
 
     def holds(self, moment: datetime) -> bool:
-        """Say whether `moment` lies in the window."""
-        return (self.start is None or self.start <= moment) and (self.end is None or moment < self.end)
+        """Say whether `moment` lies in the window, and in no gap of it."""
+        return any((start is None or start <= moment) and (end is None or moment < end) for start, end in self.times)
 
 
 @record(frozen=True, slots=True, kw_only=True)

@@ -169,6 +169,7 @@ def test_it_is_a_retriever_of_both_frameworks(client: RecallClient) -> None:
 
 # -- recalls -----------------------------------------------------------------------------------------------------------
 
+MARCH = datetime(2026, 3, 1, tzinfo=timezone.utc)
 CALLS: list[dict[str, Any]] = [
     {},
     {"k": 1, "context": 1},
@@ -178,7 +179,12 @@ CALLS: list[dict[str, Any]] = [
             after=datetime(2026, 3, 3, tzinfo=timezone.utc), roles=(), metadata={"tags": {"$contains": "a"}}
         )
     },
-    {"window": TemporalWindow(start=datetime(2026, 3, 1, tzinfo=timezone.utc))},
+    {"window": TemporalWindow(start=MARCH)},
+    {
+        "window": TemporalWindow(
+            start=MARCH, alternatives=((MARCH, MARCH + timedelta(days=1)), (MARCH + timedelta(days=9), None))
+        )
+    },
     {"window": False, "timezone": "Europe/Berlin"},
     {"privacy": "redact"},
     {"privacy": "block", "context": 1},
@@ -291,6 +297,29 @@ def test_what_is_written_is_there(address: str, optimizer: QueryOptimizer) -> No
             client.remember("")
         with pytest.raises(errors.InvalidArgument, match="Say what to forget"):
             RecallClient(address).forget()
+
+
+async def test_a_conversation_is_remembered() -> None:
+    answer = '{"text": "I live in Berlin", "turns": [1], "type": "fact"}'
+    said = {"role": "user", "content": "I live in Berlin", "timestamp": NOW, "name": "Ana"}
+    with MemoryStore.open() as store:
+        optimizer = QueryOptimizer(store, llm=lambda _prompt: answer)
+        with running(Served(store=store, optimizer=optimizer)) as address, RecallClient(address, scope=U2) as client:
+            silent = {"role": "assistant", "content": [{"type": "image"}]}
+            found = client.remember_conversation([said, silent], thread="t", time_budget_ms=60_000)
+            assert [item.decision for item in found.items] == ["new"] and found.skipped == (1,)
+            kept = store.get(found.turns[0], scope=U2)
+            assert kept is not None and (kept.actor, kept.event_at, kept.thread) == ("Ana", NOW, "t")
+            again = await client.aremember_conversation([said, silent], thread="t")
+            assert again.turns == found.turns and again.items == ()
+            hidden = client.remember_conversation(["No"], privacy="block")
+            assert hidden.unread == hidden.turns and hidden.thread != "t"
+            assert client.remember_conversation(["Later"], thread="u", wait=False).thread == "u"
+            optimizer.flush()
+            with pytest.raises(errors.InvalidMemory, match="Item 1 is Memory"):
+                client.remember_conversation(["a", Memory("b")])  # type: ignore[list-item]
+            with pytest.raises(errors.InvalidArgument, match="does not travel"):
+                client.optimizer.remember_conversation(["a"])
 
 
 def test_ids_and_scopes_of_any_letters(client: RecallClient, optimizer: QueryOptimizer) -> None:

@@ -69,6 +69,26 @@ def test_dates_are_read_in_the_callers_time_zone(store: MemoryStore) -> None:
     optimizer.close()
 
 
+def test_what_lies_between_two_times_is_in_neither(store: MemoryStore) -> None:
+    names = ("february", "march", "april", "may", "june", "july")
+    did = ("swam in the lake", "ran ten miles", "did a lot", "painted the hall", "rode a horse", "built a shed")
+    at = {name: on(2025, month, 12) for month, name in enumerate(names, start=2)}
+    store.remember_many(Memory(f"I {what}", id=n, event_at=at[n]) for n, what in zip(names, did, strict=True))
+    optimizer = asking(store)
+    for query, inside in (
+        ("what did I do in March or in June?", {"march", "june"}),
+        ("What did I do in March and June?", {"march", "june"}),
+        ("what did I do between March and June?", {"march", "april", "may", "june"}),
+    ):
+        result = optimizer.recall(query, now=on(2025, 8, 9), k=6)
+        window, order = result.query.temporal_window, [hit.memory.id for hit in result.hits]
+        assert window is not None and (window.start, window.end) == (on(2025, 3, 1), on(2025, 7, 1))
+        assert {name for name in names if window.holds(at[name])} == inside
+        assert set(order[: len(inside)]) == inside, query
+        assert {hit.memory.id for hit in result.hits if "in the time asked for" in hit.reason} == inside
+    optimizer.close()
+
+
 # --- spelling ------------------------------------------------------------------------------------------------------
 
 
@@ -290,7 +310,15 @@ def test_a_ranking_that_fails_leaves_the_order_of_the_arms(store: MemoryStore, m
     optimizer.close()
 
 
-@each_row("bad", [{"confidence": float("nan")}, {"confidence": 50}, {"span": (-3, 2)}, {"span": (5, 2)}])
+@each_row(
+    "bad",
+    [
+        *[{"confidence": float("nan")}, {"confidence": 50}, {"span": (-3, 2)}, {"span": (5, 2)}],
+        {"alternatives": ((on(2026, 1, 2), on(2026, 1, 3)), (on(2026, 1, 5), None))},  # begins later than the window
+        {"alternatives": ((on(2026, 1, 1), on(2026, 1, 3)), (on(2026, 1, 3), None))},  # no gap
+        {"alternatives": ((on(2026, 1, 1), None), (on(2026, 1, 3), None))},
+    ],
+)
 def test_windows_that_make_no_sense(bad: dict[str, Any]) -> None:
     with pytest.raises(InvalidArgument, match=next(iter(bad))):
         TemporalWindow(start=on(2026, 1, 1), **bad)

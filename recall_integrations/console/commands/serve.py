@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import sys
 import time
 from contextlib import closing
 from datetime import datetime, timedelta, timezone
@@ -15,6 +14,7 @@ import click
 
 from recall_integrations.adapters.scopes import SYNTAX, parse_scope
 from recall_integrations.console.commands.shared import (
+    ARGUMENTS,
     CONFIG,
     EMBEDDING,
     PLACE,
@@ -152,7 +152,7 @@ def _serve_by_workers(ctx: click.Context, store: Place, count: int, listener: so
     with closing(listener):
         start.check_possible(count)
         _say_where(store, start.address_of(listener), f", {count} workers")
-        served = start.Workers(sys.argv[1:], count, listener, said=_said).run()
+        served = start.Workers(ctx.meta[ARGUMENTS], count, listener, said=_said).run()
     if not served:
         ctx.exit(1)
     _said(STOPPED)

@@ -66,6 +66,7 @@ class _PlaceType(click.ParamType):  # type: ignore[type-arg,unused-ignore]  # ol
 PLACE = _PlaceType()
 
 
+ARGUMENTS = "recall.arguments"  # in the context of a command: what `recall` was given
 QUIET_KEY = "recall.quiet"  # in the context of a command: whether it shows how far it is
 STORE = click.argument("store", type=PLACE)
 QUERY = click.argument("query")

@@ -8,7 +8,7 @@ a result would leave the years 1 to 9999; the engine takes that as "the rule doe
 from __future__ import annotations
 
 import calendar
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta, timezone, tzinfo
 
 from recall_integrations.records import record
@@ -29,6 +29,7 @@ class Interval:
     start: datetime
     end: datetime
     point: datetime | None = None  # the moment meant at one end of a range ("until the *end of* June" = 1 July)
+    parts: tuple[Interval, ...] = ()  # of "March or June" both, where a gap lies between them
 
 
 @record(frozen=True, slots=True)
@@ -149,6 +150,17 @@ def one_day(start: datetime) -> Interval:
 def run_of_days(first: datetime, last: datetime) -> Interval:
     """Return the days from the first to the last, both whole."""
     return Interval(first, last + DAY)
+
+
+def listed(found: Iterable[Interval]) -> Interval:
+    """Return the stretch from the first to the last of some intervals; where there are gaps, with its parts."""
+    parts: list[Interval] = []
+    for each in sorted(found, key=lambda each: each.start):
+        if parts and each.start <= parts[-1].end:
+            parts[-1] = Interval(parts[-1].start, max(parts[-1].end, each.end))
+        else:
+            parts.append(Interval(each.start, each.end))
+    return Interval(parts[0].start, parts[-1].end, parts=tuple(parts) if len(parts) > 1 else ())
 
 
 def months_from(year: int, month: int, count: int = 1) -> Interval:

@@ -15,6 +15,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from datetime import datetime, time, timedelta
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -266,9 +267,15 @@ def _resolve(ctx: Context, token: DateToken) -> TemporalWindow | None:
         if found is None:
             return None
         start, end = (_instant(ctx, wall) for wall in (found.start, found.end))
+        parts = found.parts if isinstance(found, Interval) else ()
+        times = tuple((_instant(ctx, part.start), _instant(ctx, part.end)) for part in parts)
     except (OverflowError, ValueError):  # the first and last day of the calendar in a zone that moves them out of it
         return None
-    return _window(start, end, (token.start, token.end), token.confidence)
+    window = _window(start, end, (token.start, token.end), token.confidence)
+    moments = [moment for time in times for moment in time if moment is not None]
+    if window is None or len(moments) < 2 * len(times) or any(a >= b for a, b in pairwise(moments)):
+        return window  # as a whole where the calendar ends, or a clock goes back
+    return replace(window, alternatives=times)
 
 
 def _instant(ctx: Context, wall: datetime | None) -> datetime | None:

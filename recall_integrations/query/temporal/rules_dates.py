@@ -377,8 +377,8 @@ DATES = (
     Rule("in_year", "((m:MONTH DOT? SEP? (of|in)? (the? year)?|q:QX (COMMA|of|in|DASH)?|(k:quarter o:DAYNUM|the? o:ORD "
          "k:(quarter|half)|the? s:SEASON) (of|in|COMMA)?) y:YR|m:MONTH of n:SMALL|y:YR (COMMA|DASH)? (q:QX|the? o:ORD "
          "k:(quarter|half))|y:YEAR SEP? m:MONTH(?!SEP? (DAY|YEAR)))", _in_year, 0.95, "in March 2024"),
-    Rule("month_day", "m:MONTH p:SEP? the? d:DAY(?!(UNIT|SMALLUNIT|COUNTED|CLOSE? YEAR))", _month_day, 0.95,
-         "on May 3rd"),
+    Rule("month_day", "m:MONTH p:SEP? the? d:DAY((?=weekend)|(?!(UNIT|SMALLUNIT|COUNTED|CLOSE? YEAR)))", _month_day,
+         0.95, "on May 3rd"),
     Rule("day_month", "the? d:DAY (day of|of|SEP of?)? m:MONTH", _month_day, 0.95, "on the 3rd of May"),
     Rule("quarter", "(q:QX(?=(SLASH|TO|and|or) (Q|QX))|(?<=(in|of|during|since|for|last|this|next|from|to|by|before|"
          "after|until|till|early|late|mid)) q:QX)", named_cycle, 0.8, "the plan for Q3"),

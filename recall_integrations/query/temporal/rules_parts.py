@@ -299,7 +299,7 @@ PARTS = (
     Rule("unit_around",
          "(the? k:month (of|DOT) the? p:D|the? (k:week (of|commencing|starting|beginning|ending|containing|including)|"
          "w SLASH c|wc) on? the? p:D|the? k:weekend (of|around) the? p:D|the? c:H k:(week|weekend) (of|in|COMMA)? "
-         "(p:Y|y:YR)|the? p:H k:(week|weekend))", _around, 0.93, "the week of March 9th"),
+         "(p:Y|y:YR)|the? p:H k:(week|weekend)|the? p:D k:weekend)", _around, 0.93, "the week of March 9th"),
     Rule("weekday_of_week", "on? w:WD (of|in|from|COMMA|DASH)? the? p:(W|S)", _weekday_in, 0.95,
          "Thursday of last week"),
     Rule("week_weekday", "p:(W|S) (COMMA|DASH|DOT)? on? w:WD", _weekday_in, 0.95, "next week Thursday"),

@@ -17,16 +17,18 @@ from recall_integrations.query.temporal.calendar import (
     Period,
     add_months,
     duration,
+    listed,
     one_day,
     run_of_days,
     shift,
     week_of,
 )
-from recall_integrations.query.temporal.grammar import Built, Context, Rule, RuleMatch, mapped, one
+from recall_integrations.query.temporal.grammar import SHAPES, Built, Context, Rule, RuleMatch, mapped, one
 from recall_integrations.query.temporal.lexicon import PART_OF_DAY, POSSESSIVE, PRONOUN
 from recall_integrations.query.temporal.rules_dates import clear_weekday, cued_weekday
 from recall_integrations.query.temporal.rules_parts import bare_unit
 from recall_integrations.query.temporal.rules_relative import fixed, to_date, unit_from_today
+from recall_integrations.query.temporal.tense import PAST
 from recall_integrations.query.temporal.tokens import DateToken
 
 # ------------------------------------------------------------------------------------------------------ times of day
@@ -250,12 +252,17 @@ def _range_from_now(hit: RuleMatch) -> Built:
 
 
 def _days_of_month(hit: RuleMatch) -> Built:
-    """Read "October 8th through 15th", "the 9th to the 17th of April": the bare day borrows the other's month."""
+    """Read "October 8th through 15th", "the 9th and the 17th of April": the bare day borrows the other's month."""
     number: int = hit.value("n")
     period: Period = hit.value("d")
     bare_first = hit.token("left") is not None
+    led = {hit.tokens[0].word, hit.beside(-1).word, hit.beside(-2).word}  # "between the 5th and the 9th of May"
+    several = hit.says("and", "or") and led.isdisjoint(("from", "between"))
 
     def change(found: Interval) -> Interval | None:
+        if several:
+            days = (found.start.replace(day=token.value) for token in hit.tokens if token.symbol in SHAPES["DAY"])
+            return listed((found, *map(one_day, days)))
         other = found.start.replace(day=number)
         if bare_first and other > found.start and not hit.says("and", "or"):  # "from the 28th to the 2nd of April"
             other = add_months(found.start.replace(day=1), -1).replace(day=number)
@@ -268,16 +275,17 @@ def _days_of_month(hit: RuleMatch) -> Built:
 
 
 def _list(hit: RuleMatch) -> Built:
-    """Read "March and April", "Monday and Wednesday", "2022 or 2023": from the first to the last, both whole."""
+    """Read "March and June", "2019, 2021 or 2023": each of them whole, and nothing between them."""
     left, right = hit.value("a"), hit.value("b")
     pair = _place_pair(hit.here, left, right) if left.unit == right.unit else None
     if pair is None:
         return None
-    first, second = pair if pair[0].start <= pair[1].start else pair[::-1]
-    if first.start >= second.end:
-        return None
-    together = second.end - first.start < timedelta(days=3700) or left.unit == "decade"
-    return ("R", Interval(first.start, second.end)) if together else None
+    if hit.here.tense == PAST and pair[1].start > hit.ctx.local:  # "in March or in June", asked in May
+        pair = pair[0], right.past(hit.today) or pair[1]
+    first, last = sorted(pair, key=lambda each: each.start)
+    middle = [token.value.future(first.start) for token in hit.tokens[1:-1] if isinstance(token.value, Period)]
+    inside = [each for each in middle if each and each.end <= last.end]
+    return "R", listed((first, *inside, last)) if len(inside) == len(middle) else Interval(first.start, last.end)
 
 
 _NOW = "(now|today|(the present|present) (day|time)?|the? current (date|day|time)|date)"
@@ -293,8 +301,8 @@ RANGES = (
     Rule("between", "(between the? a:P (and|TO) the?|from (on|in|the)? a:P (and|up? TO) (on|in|the)?) b:P", _range,
          0.97, "between May 3rd and May 10"),
     Rule("to", "(in|on)? a:P TO (the|in|on)? b:P", _range, 0.93, "2015 to 2019"),
-    Rule("list", "a:P (COMMA P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list, 0.9,
-         "in March and April"),
+    Rule("list", "a:P ((COMMA|and|or) (in|on)? P){0,3} (COMMA|SLASH|and|or|COMMA and|COMMA or) (in|on|the)? b:P", _list,
+         0.9, "in March and April"),
 )  # fmt: skip
 
 # ----------------------------------------------------------------------------------------------------------- bounds

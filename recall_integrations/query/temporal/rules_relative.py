@@ -13,6 +13,7 @@ from recall_integrations.query.temporal.calendar import (
     Interval,
     Period,
     duration,
+    listed,
     one_day,
     shift,
     unit_of,
@@ -21,7 +22,7 @@ from recall_integrations.query.temporal.calendar import (
     weekly,
 )
 from recall_integrations.query.temporal.grammar import UNIT_SYMBOL, Built, Context, Rule, RuleMatch, one, that_day
-from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS
+from recall_integrations.query.temporal.lexicon import MONTH, SMALL_UNIT, UNIT, UNITS, WEEKDAY
 from recall_integrations.query.temporal.rules_dates import named_cycle, verb_like, weekday_cycle
 from recall_integrations.query.temporal.tense import PAST
 
@@ -238,16 +239,17 @@ def _relative_weekday(hit: RuleMatch) -> Built:
 
 
 def _weekday_list(hit: RuleMatch) -> Built:
-    """Read "last Tuesday and Wednesday": neighbouring days, all before today, as one run."""
+    """Read "last Tuesday and Wednesday": days that follow one another, all before today."""
     first, second = hit.lex("WD", "a"), hit.lex("WD", "b")
     if (first - second) % 7 == 1 and not hit.token("middle"):  # "Wednesday and Tuesday"
         first, second = second, first
     more = ((second - first) % 7) * DAY
     if hit.token("r") and hit.lex("REL", "r") >= 0:
         start = _day_of_week(hit.ctx, first, hit.lex("REL", "r"))
-        return fixed(start, start + more + DAY)
-    end = hit.today - _back(hit.today, second) * DAY
-    return fixed(end - more, end + DAY)
+    else:
+        start = hit.today - _back(hit.today, second) * DAY - more
+    ahead = ((WEEKDAY[token.word] - first) % 7 for token in hit.tokens if token.word in WEEKDAY)
+    return one("S", "span", listed(one_day(start + days * DAY) for days in ahead))
 
 
 def _night(hit: RuleMatch) -> Built:

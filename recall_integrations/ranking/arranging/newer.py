@@ -129,6 +129,14 @@ def wanted(pairs: Compared) -> Inputs:
     return np.asarray(np.where(pairs.column("both_hold") > 0, 0.0, LINKED) + OTHER * other)
 
 
+def chain_of(row: int, heir: Callable[[int], int | None]) -> list[int]:
+    """Return a row, the one that took its place, and so on to the newest."""
+    chain = [row]
+    while (after := heir(chain[-1])) is not None and after not in chain:
+        chain.append(after)
+    return chain
+
+
 def heirs_first(
     fused: Fused, heir: Callable[[int], int | None], query: ParsedQuery
 ) -> tuple[Fused, dict[int, Overtaken]]:
@@ -140,9 +148,7 @@ def heirs_first(
     tense, there = tense_of(query.point, query.language), set(rows)
     order, overtaken = rows.copy(), dict[int, Overtaken]()
     for row in () if tense.past or tense.span else rows:
-        chain = [row]
-        while (after := heir(chain[-1])) is not None and after not in chain:
-            chain.append(after)
+        chain = chain_of(row, heir)
         last = next((one for one in reversed(chain) if one in there), row)
         if last == row:
             continue

@@ -12,6 +12,7 @@ from recall_integrations.indexes.columns import Rows
 from recall_integrations.indexes.kernels import distinct, heads
 from recall_integrations.indexes.scope_view import WORTH
 from recall_integrations.indexes.times import to_micros
+from recall_integrations.indexes.windows import in_micros, told_shares
 from recall_integrations.ranking.features.bm25 import Values, length_term, saturated
 from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import FeatureInput, Match
@@ -133,17 +134,15 @@ def date_match(match: Match) -> Values:
     if window is None or given.at is None:
         return match.nothing
     at = given.at[given.rows].astype(np.float64)
-    start = -np.inf if window.start is None else to_micros(window.start)
-    end = np.inf if window.end is None else to_micros(window.end)
-    length = min(max((end - start) / DAY, AFTER_DAYS[0]), AFTER_DAYS[1])
-    later = AFTER_WINDOW * np.exp(-np.maximum(at - end, 0) / DAY / length)
-    inside = np.where(at < start, 0.0, np.where(at < end, 1.0, later)) * is_dated(given)
+    inside = np.zeros(len(at))
+    for start, end in in_micros(window):
+        first, last = -np.inf if start is None else start, np.inf if end is None else end
+        length = min(max((last - first) / DAY, AFTER_DAYS[0]), AFTER_DAYS[1])
+        later = AFTER_WINDOW * np.exp(-np.maximum(at - last, 0) / DAY / length)
+        inside = np.maximum(inside, np.where(at < first, 0.0, np.where(at < last, 1.0, later)))
+    inside *= is_dated(given)
     if given.told is not None:
-        told = given.told().shares(
-            None if window.start is None else to_micros(window.start),
-            None if window.end is None else to_micros(window.end),
-        )
-        inside = np.maximum(inside, WORTH * told.take(given.rows))
+        inside = np.maximum(inside, WORTH * told_shares(given.told(), window).take(given.rows))
     return (window.confidence * inside).astype(np.float32)
 
 

@@ -33,6 +33,23 @@ def test_what_cannot_be_loaded_is_told_before_a_store_is_made(
     assert not Path("new").exists()
 
 
+def test_workers_get_the_arguments_of_whoever_started_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[tuple[str, ...]] = []
+
+    class Workers:
+        def __init__(self, arguments: tuple[str, ...], *_given: object, **_options: object) -> None:
+            told.append(arguments)
+
+        def run(self) -> bool:
+            return True
+
+    monkeypatch.setattr("recall_integrations.serving.start.Workers", Workers)
+    monkeypatch.setattr("sys.argv", ["-c", "what", "else"])
+    given = ["--debug", "serve", str(tmp_path / "new"), "--port", "0", "--workers", "2"]
+    assert CliRunner().invoke(main, given).exit_code == 0
+    assert told == [tuple(given)]
+
+
 def test_a_file_without_tokens_says_how_to_make_one(tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
     done = CliRunner().invoke(main, ["token", "list", str(file)])

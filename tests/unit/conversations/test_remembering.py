@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any
 
@@ -453,3 +453,19 @@ def test_a_memory_of_a_plain_store_has_a_history() -> None:
         assert [one.id for one in store.history("m2").evidence] == ["m1"]
         with pytest.raises(NotFound):
             store.history("m1", scope=Scope(user_id="other"))
+
+
+def test_the_newest_of_a_long_chain_comes_first_whatever_it_says(real: MemoryStore) -> None:
+    def told(place: int) -> Memory:
+        text = f"The drums stand in shed {place} now" if place < 120 else "They went to a cellar by the canal"
+        read = {"conversation": f"c{place}", "decision": "update", "replaces": [f"m{place - 1}"]}
+        at = datetime(2026, 1, 1, tzinfo=timezone.utc) + timedelta(hours=place)
+        return Memory(text, id=f"m{place}", event_at=at, metadata=read if place else {})
+
+    real.remember_many(map(told, range(121)))
+    optimizer = QueryOptimizer(real)
+    result = optimizer.recall("in which shed do the drums stand?", k=3)
+    assert result.hits[0].memory.id == "m120" and result.hits[1].superseded_by is not None
+    past = optimizer.recall("in which shed did the drums stand before?", k=3)
+    assert "m120" not in [hit.memory.id for hit in past.hits]
+    optimizer.close()

@@ -53,8 +53,8 @@ MOVED = Facts(home=[(1, 0, "Berlin"), (2, 50, "Lisbon"), (3, 100, "Oslo"), (4, 1
 
 def first(facts: Facts, mode: str, now: int = 200, window: tuple[int, int] | None = None, **more: str) -> list[int]:
     asked = StateAsked(slots=("home",), mode=mode, **more)
-    span = None if window is None else (day(window[0]), day(window[1]))
-    found = decide(asked, facts, [USER], day(now), span)
+    windows = [] if window is None else [(day(window[0]), day(window[1]))]
+    found = decide(asked, facts, [USER], day(now), windows)
     return [] if found is None else list(found.first)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope
+from recall_integrations import Memory, MemoryStore, QueryOptimizer, Scope, TemporalWindow
 from recall_integrations.indexes.scope_view import SHARE_LEAST, WORTH, ScopeView, Told, ToldColumn
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask, asked_shares, told_shares
@@ -32,7 +32,7 @@ def view_of(store: MemoryStore) -> ScopeView:
 
 
 def shares(view: ScopeView, start: datetime | None, end: datetime | None) -> dict[str, float]:
-    found = told_shares(view, start, end)
+    found = told_shares(view.told, TemporalWindow(start=start, end=end))
     return {view.ids[int(row)]: round(float(found[row]), 3) for row in np.flatnonzero(found)}
 
 
@@ -61,8 +61,9 @@ def test_what_is_of_the_window_counts_more_than_what_tells_of_it(store: MemorySt
         [Memory("I moved last month", id="told", event_at=AT), Memory("We pack", id="own", event_at=APRIL)]
     )
     view = view_of(store)
-    assert asked_mask(view, APRIL, MAY).tolist() == [False, True]  # what decides is only of the time itself
-    assert asked_shares(view, APRIL, MAY).tolist() == pytest.approx([WORTH, 1])
+    april = TemporalWindow(start=APRIL, end=MAY)
+    assert asked_mask(view, april).tolist() == [False, True]  # what decides is only of the time itself
+    assert asked_shares(view, april).tolist() == pytest.approx([WORTH, 1])
 
 
 def test_new_replaced_and_forgotten_memories(store: MemoryStore) -> None:

@@ -98,6 +98,29 @@ def test_ranges_and_bounds(text: str, start: str | None, end: str | None) -> Non
 
 
 @each_row(
+    ("text", "starts"),
+    [
+        ("in March or in June", "03-01 06-01"),
+        ("in March, April or June", "03-01 06-01"),  # April follows March: one time
+        ("in February or April or June", "02-01 04-01 06-01"),
+        ("on Monday or Friday", "06-08 06-12"),
+        ("Monday, Wednesday and Saturday", "06-08 06-10 06-13"),
+        ("in 2019 and 2021 but not in 2020", "01-01 01-01"),
+        ("the 3rd, 5th and 11th of May", "05-03 05-05 05-11"),
+        ("May 15th and 20th", "05-15 05-20"),
+        ("yesterday or last Friday", "06-12 06-16"),
+        *[("in March and April", ""), ("on Monday or Tuesday", ""), ("from Monday or so", "")],
+        *[("between March and June", ""), ("from March to June", ""), ("between May 15th and 20th", "")],
+        ("between the 5th and the 11th of May", ""),
+    ],
+)
+def test_times_of_which_each_is_asked_for(text: str, starts: str) -> None:
+    window = parse_window(text, NOW)
+    assert window is not None
+    assert " ".join(f"{start:%m-%d}" for start, _ in window.alternatives if start) == starts
+
+
+@each_row(
     ("text", "start", "end"),
     [
         ("early June", "2026-06-01", "2026-06-16"),

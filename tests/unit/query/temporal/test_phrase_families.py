@@ -96,6 +96,11 @@ FAMILIES = {
         revenue 2019 | 2019-01-01 2020-01-01
         winter of 2021/22 | 2021-12-01 2022-03-01
         on the 5th or 6th of May | 2026-05-05 2026-05-07
+        the July 10 weekend retreat | 2025-07-10 2025-07-14
+        over the 3 May weekend | 2026-05-02 2026-05-04
+        in July 10 weekends were wet | 2025-07-01 2025-08-01
+        in 1990 and 2020 | 1990-01-01 2021-01-01
+        in March or in August we met | 2025-08-01 2026-04-01
         what did I do Fri evening | 2026-06-12 2026-06-13
     """,
     "parts of a year beside another": """
