@@ -123,7 +123,6 @@ memories_by_expiry = Index(
     memories.c.expires_at,
     memories.c.num,
     sqlite_where=memories.c.expires_at.is_not(None),
-    postgresql_where=memories.c.expires_at.is_not(None),
 )
 
 # float16, little-endian

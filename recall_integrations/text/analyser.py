@@ -50,6 +50,7 @@ _PLAIN_WORD = regex(r"[^\W_]+(?:['’][^\W_]+)?")
 _ASCII_WORD = regex(r"[a-z0-9]+(?:'[a-z0-9]+)?")
 _NOT_PLAIN = regex(rf"[{DENSE}{_MARKS}\u200c\u200d]")
 _JOINERS = regex("[\u200c\u200d]+")
+_OF_OTHER_WORDS = regex(rf"[^\x00-\x7f\W]|[{DENSE}{_MARKS}\u200c\u200d]")
 _DENSE_FIRST = regex(rf"[{DENSE}]")
 _HAN = regex("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 # A run in which every sign is one of a pair, with nothing without spaces beside it; shorter ones are not worth a look.
@@ -91,14 +92,11 @@ _token: Callable[[tuple[str, int, int]], Token] = functools.partial(tuple.__new_
 
 def tokenize(text: str) -> list[Token]:
     """Return the words of `text`, stop words included: NFKC, case-folded, a straight apostrophe, no possessive."""
-    if text.isascii():
-        return _ascii_words(text)
-    tokens: list[Token] = []
+    if (plain := in_ascii(text)) is not None:
+        return _ascii_words(plain)
     if not _NOT_PLAIN.search(text):  # the same, several times as fast
-        for match in _PLAIN_WORD.finditer(text):
-            raw = match.group()
-            tokens.append(Token(fold(raw[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX], match.start(), match.end()))
-        return tokens
+        return [_token((_short(match[0]), *match.span())) for match in _PLAIN_WORD.finditer(text)]
+    tokens: list[Token] = []
     for match in _WORD.finditer(text):
         raw, start = match.group(), match.start()
         if _DENSE_FIRST.match(raw):
@@ -106,8 +104,26 @@ def tokenize(text: str) -> list[Token]:
             continue
         if max(raw) >= "\u200c":  # joiners, and letters behind them
             raw = _JOINERS.sub("", raw)
-        tokens.append(Token(fold(raw[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX], start, match.end()))
+        tokens.append(Token(_short(raw), start, match.end()))
     return tokens
+
+
+def in_ascii(text: str) -> str | None:
+    """Return `text` letter for letter in ASCII where no word has another letter or a mark; else `None`.
+
+    What stands between words (emoji, dashes, curly quotes) becomes "?", a curly apostrophe a straight one.
+    """
+    plain = text.replace("’", "'")
+    if plain.isascii():
+        return plain
+    if _OF_OTHER_WORDS.search("".join(set(plain))):
+        return None
+    return plain.encode("ascii", "replace").decode("ascii")
+
+
+def _short(raw: str) -> str:
+    """Return the normal form of a word of any length."""
+    return fold(raw[: 4 * WORD_CHARS_MAX])[:WORD_CHARS_MAX]
 
 
 def _ascii_words(text: str) -> list[Token]:
@@ -120,8 +136,7 @@ def _ascii_words(text: str) -> list[Token]:
 
 def words(text: str) -> list[str]:
     """Return the normal forms of `tokenize`, in order. Runs without spaces take a fraction of its time."""
-    plain = text.replace("’", "'")
-    if plain.isascii():
+    if (plain := in_ascii(text)) is not None:
         low = _ASCII_WORD.findall(plain.lower())
         return [(word[:-2] if word[-2:] == "'s" else word)[:WORD_CHARS_MAX] for word in low]
     if not _DENSE_RUN.search(text):

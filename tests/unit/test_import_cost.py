@@ -57,6 +57,7 @@ with MemoryStore.open() as store:
 """
     found = loaded(code)
     assert "recall_integrations.privacy.door" in found
+    assert not any(name.startswith("sqlalchemy.dialects.postgresql") for name in found)
     hidden = {"redactor", "secrets", "addresses", "national", "phones"}
     assert not {f"recall_integrations.privacy.{name}" for name in hidden} & found
 

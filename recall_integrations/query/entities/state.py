@@ -17,7 +17,7 @@ from rapidfuzz.distance import OSA
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
 from recall_integrations.records import record
-from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, Token, fold, stem, tokenize, without_marks
+from recall_integrations.text import STOP_WORDS, WORD_CHARS_MAX, Token, fold, in_ascii, stem, tokenize, without_marks
 
 _CJK_CHARS = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _CJK = regex(f"[{_CJK_CHARS}]")
@@ -33,7 +33,7 @@ MARKS_MAX = 32  # combining marks after one word that are looked at; more than t
 
 def units(text: str, tokens: Sequence[Token] | None = None) -> Sequence[Token]:
     """Return the units of `text` in order; spans lie inside `text` and do not overlap. Linear in its length."""
-    if not text.isascii():
+    if not text.isascii() and (in_ascii(text) is None or _marked(text)):
         tokens = _with_marks(text, _plain(text))
     elif tokens is None:
         tokens = tokenize(text)
@@ -115,7 +115,7 @@ def _plain(text: str) -> list[Token]:
 
 def _with_marks(text: str, tokens: list[Token]) -> list[Token]:
     """Merge words that are held together by combining marks."""
-    if not any(map(_is_mark, set(text))):
+    if not _marked(text):
         return tokens
     result: list[Token] = []
     for token in tokens:
@@ -135,6 +135,10 @@ def _with_marks(text: str, tokens: list[Token]) -> list[Token]:
 
 def _folded(raw: str) -> str:
     return fold(raw)[:WORD_CHARS_MAX]
+
+
+def _marked(text: str) -> bool:
+    return any(map(_is_mark, set(text)))
 
 
 def _is_mark(char: str) -> bool:
