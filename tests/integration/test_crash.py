@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -49,13 +49,21 @@ RANDOM_KILLS = int(os.environ.get("RECALL_KILLS", "5"))  # 200 take a quarter of
 Known = dict[tuple[str, str], int]  # (user, id) -> version that was acknowledged
 
 
-@pytest.fixture
-def directory() -> Iterator[Path]:
+@contextmanager
+def in_memory() -> Iterator[Path]:
     """A killed process leaves the page cache as it is, so memory is as good as a disk, and faster."""
     fast = Path("/dev/shm")
     path = Path(tempfile.mkdtemp(prefix="recall-test-", dir=fast if os.access(fast, os.W_OK) else None))
-    yield path / "store"
-    shutil.rmtree(path, ignore_errors=True)
+    try:
+        yield path / "store"
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+@pytest.fixture
+def directory() -> Iterator[Path]:
+    with in_memory() as path:
+        yield path
 
 
 def start(directory: Path, task: str, *point: str, seed: int = 1) -> subprocess.Popen[str]:
@@ -241,14 +249,24 @@ def test_killed_at_a_random_moment(directory: Path, seed: int) -> None:
     survives(directory, lines)
 
 
-def written(directory: Path) -> tuple[Known, Known]:
-    """A store with a promoted scope, its writer killed."""
-    process = start(directory, "write", "written", "50", seed=3)
-    stand, gone, pending = acknowledged(lines_until_death(process))
-    with reopen(directory) as store:
-        settle(store, stand, gone, pending)
-        assert store.indexes.home_of(store.scope_id(child.BIG) or 0)
-    return stand, gone
+@pytest.fixture(scope="module")
+def written_once() -> Iterator[tuple[Path, Known, Known]]:
+    """A store with a promoted scope, its writer killed: made once, for tests that each take a copy."""
+    with in_memory() as made:
+        process = start(made, "write", "written", "50", seed=3)
+        stand, gone, pending = acknowledged(lines_until_death(process))
+        with reopen(made) as store:
+            settle(store, stand, gone, pending)
+            assert store.indexes.home_of(store.scope_id(child.BIG) or 0)
+        yield made, stand, gone
+
+
+@pytest.fixture
+def written(directory: Path, written_once: tuple[Path, Known, Known]) -> tuple[Known, Known]:
+    """What stands and what is gone in `directory`, where a copy of that store is."""
+    made, stand, gone = written_once
+    shutil.copytree(made, directory)
+    return dict(stand), dict(gone)
 
 
 @pytest.mark.slow
@@ -261,8 +279,8 @@ def written(directory: Path) -> tuple[Known, Known]:
         ("re-embedded", 1),
     ],
 )
-def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> None:
-    stand, gone = written(directory)
+def test_killed_while_rebuilding(directory: Path, written: tuple[Known, Known], point: str, count: int) -> None:
+    stand, gone = written
     lines_until_death(start(directory, "reindex", point, str(count)))
     shutil.copytree(directory, directory.with_name("copy"))
     found = repair(directory.with_name("copy"), embedding=child.ChildEmbedding())
@@ -287,9 +305,11 @@ def test_killed_while_rebuilding(directory: Path, point: str, count: int) -> Non
         ("database written", 1),
     ],
 )
-def test_killed_while_forgetting_a_user_and_compacting(directory: Path, point: str, count: int) -> None:
+def test_killed_while_forgetting_a_user_and_compacting(
+    directory: Path, written: tuple[Known, Known], point: str, count: int
+) -> None:
     """What is to stay stays whole, what was forgotten does not come back, and asking again forgets the rest."""
-    stand, gone = written(directory)
+    stand, gone = written
     lines_until_death(start(directory, "forget user", point, str(count)))
     mine = {key: version for key, version in stand.items() if key[0] == child.SMALL.user_id}
     ids = {i: v for (user, i), v in stand.items() if user == child.BIG.user_id}
@@ -310,8 +330,8 @@ def test_killed_while_forgetting_a_user_and_compacting(directory: Path, point: s
 
 
 @pytest.mark.slow
-def test_killed_while_changing_the_embedding(directory: Path) -> None:
-    stand, gone = written(directory)
+def test_killed_while_changing_the_embedding(directory: Path, written: tuple[Known, Known]) -> None:
+    stand, gone = written
     lines_until_death(start(directory, "change embedding", "re-embedded", "1"))
     # Vectors may be of two kinds now. Whichever embedding opens it, they are made anew.
     shutil.copytree(directory, directory.with_name("copy"))
