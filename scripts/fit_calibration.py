@@ -95,7 +95,7 @@ SMALL_TALK = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up" / "s
 FOLDS = 5
 ENOUGH = 150  # recalls of a set and a size from which the set counts in full
 EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count beside others
-MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
+MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 8, 8, 35.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
 
