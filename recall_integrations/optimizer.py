@@ -242,8 +242,7 @@ class QueryOptimizer:
         """Return the health of each component that may fail or hang (LLM, reranker, embedding, indexes, a server of
         vectors, the LLM that reads facts for the store): breaker, calls under way, hanging calls, usual time. Ordered
         by name; unused components are left out."""
-        found = (*self._paths.sources.guards.health(), *self.store.health())
-        return tuple(sorted(found, key=lambda one: one.component))
+        return tuple(sorted(self._paths.sources.health(), key=lambda one: one.component))
 
     def flush(self) -> None:
         """Wait until observers have received all recalls that have ended, judged recalls are replayed, and

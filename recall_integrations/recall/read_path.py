@@ -50,7 +50,7 @@ from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CO
 from recall_integrations.resilience.breaker import Shelf as BreakerShelf
 from recall_integrations.resilience.deadline import Deadline
 from recall_integrations.resilience.failures import TRIES, serving
-from recall_integrations.resilience.guard import Guards
+from recall_integrations.resilience.guard import Guards, Health
 from recall_integrations.rewriting.asking import Contract, RewriteCache, Rewriting
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import (
@@ -139,6 +139,10 @@ class Sources:
         if self.looking is not None:  # when the optimizer goes, tell what nobody has been told of yet
             weakref.finalize(self, self.looking.later.flush).atexit = False
         self.literal = any(given is not None for given in (llm, reranker, ranker)) or bool(arms or stages)
+
+    def health(self) -> tuple[Health, ...]:
+        """Return the health of each component; metrics ask for it, and `QueryOptimizer.health`."""
+        return (*self.guards.health(), *self.store.health())
 
     def tell(self, what: str, value: object) -> None:
         """Tell observers of whole recalls, if there are any, of something besides recalls (`Looking.tell_later`)."""

@@ -82,15 +82,7 @@ class Held:
 
     def make_ready(self) -> None:
         """Make the tables in an empty database; leave existing ones as they are."""
-        where = self.path / DATABASE
-        refusal = f"{where} is a database, but not one of recall-integrations. Give another directory."
-        with self.engine.begin() as connection:  # one transaction: each statement by itself would wait for the disk
-            there = set(inspect(connection).get_table_names())
-            version = version_in(connection, there, f"{refusal} Nothing was changed.")
-            if not version:
-                version = make_tables(connection)
-                entities.make_key(connection)
-        check_version(version, f"The store {where}")
+        make_ready(self.engine, self.path / DATABASE)
 
     def keeps(self) -> bool:
         return self.keeping.is_locked
@@ -279,3 +271,15 @@ def size_of(directory: Path) -> int:
         with suppress(OSError):  # index files come and go
             total += path.stat().st_size if path.is_file() else 0
     return total
+
+
+def make_ready(engine: Engine, where: Path) -> None:
+    """Make the tables in an empty database; leave existing ones as they are."""
+    refusal = f"{where} is a database, but not one of recall-integrations. Give another directory."
+    with engine.begin() as connection:  # one transaction: each statement by itself would wait for the disk
+        there = set(inspect(connection).get_table_names())
+        version = version_in(connection, there, f"{refusal} Nothing was changed.")
+        if not version:
+            version = make_tables(connection)
+            entities.make_key(connection)
+    check_version(version, f"The store {where}")

@@ -757,7 +757,8 @@ class MemoryStore:
             warming.warm([code])
             warming.settle(code)
         if self.config.query.spelling:
-            self.speller(scope_id, wait=True)
+            with contextlib.suppress(OSError):  # reported by the next recall, which corrects nothing
+                self.speller(scope_id, wait=True)
 
     @property
     def fingerprint(self) -> str:

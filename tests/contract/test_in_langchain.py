@@ -441,12 +441,12 @@ async def test_async_handlers_are_told_as_well(retriever):
 
 
 def test_nobody_who_does_not_look_is_told(retriever, monkeypatch):
-    from recall_integrations.recall import runner
+    from recall_integrations.recall import looking
 
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("nobody looks on")
 
-    monkeypatch.setattr(runner, "Watched", never)
+    monkeypatch.setattr(looking, "Watched", never)
     assert retriever.invoke(ASKED)
 
 

@@ -430,12 +430,12 @@ async def test_stages_and_arms_are_spans_and_events(plain, watched, mode):
 
 @pytest.mark.parametrize("mode", ["sync", "async"])
 async def test_nobody_who_does_not_look_is_told(plain, monkeypatch, mode):
-    from recall_integrations.recall import runner
+    from recall_integrations.recall import looking
 
     def never(*_: Any, **__: Any) -> None:
         raise AssertionError("nobody looks on")
 
-    monkeypatch.setattr(runner, "Watched", never)
+    monkeypatch.setattr(looking, "Watched", never)
     assert plain.retrieve(ASKED) if mode == "sync" else await plain.aretrieve(ASKED)
 
 

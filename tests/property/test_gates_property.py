@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.languages.tables import english
-from recall_integrations.query import identifiers, negation
+from recall_integrations.query import identifiers
+from recall_integrations.query.by_table import negation
 from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.identifiers import find_identifiers
 from tests.quick import examples

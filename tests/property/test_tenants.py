@@ -86,7 +86,9 @@ class Home:
     def __init__(self, config: RecallConfig, neighbour: bool) -> None:
         self.embedding = Failing()
         self.store = MemoryStore.open(embedding=self.embedding, config=config, clock=lambda: NOW)
-        self.store._parts.catalog.key = b"of both"  # entity ids differ from store to store: no scope is the reason
+        self.store._parts.catalog.key = self.store.entity_key = (
+            b"of both"  # entity ids differ from store to store: no scope is the reason
+        )
         self.optimizer = QueryOptimizer(self.store, config=config)
         self.neighbour = neighbour
         self.theirs: list[str] = []

@@ -21,7 +21,6 @@ from recall_integrations.console.commands.shared import (
     recall_options,
     tell,
 )
-from recall_integrations.types import utc_now
 
 if TYPE_CHECKING:
     from recall_integrations.console.commands.shared import Opening
@@ -196,6 +195,7 @@ def facts(
     """
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
+    from recall_integrations.types import utc_now
 
     then = day_or_moment(as_of, opening.zone)
     at = utc_now() if then is None else then

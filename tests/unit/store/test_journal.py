@@ -16,7 +16,7 @@ from recall_integrations.types import Memory
 @pytest.fixture
 def engine(tmp_path: Path) -> Engine:
     engine = open_sqlite(tmp_path / "recall.db")
-    make_ready(engine)
+    make_ready(engine, tmp_path / "recall.db")
     return engine
 
 

@@ -7,6 +7,7 @@ from sqlalchemy import Engine, inspect, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
+from recall_integrations.database.meta import version_in
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.store import directory, entities
 
@@ -16,21 +17,30 @@ def engine(tmp_path: Path) -> Engine:
     return open_sqlite(tmp_path / "recall.db")
 
 
+def make_ready(engine: Engine) -> None:
+    directory.make_ready(engine, Path(str(engine.url.database)))
+
+
+def version_of(engine: Engine) -> int:
+    with engine.connect() as connection:
+        return version_in(connection, set(inspect(connection).get_table_names()), "no store")
+
+
 def test_an_empty_database_gets_the_tables(engine: Engine) -> None:
-    assert directory.version_of(engine) == 0
-    directory.make_ready(engine)
-    assert directory.version_of(engine) == schema.SCHEMA_VERSION
+    assert version_of(engine) == 0
+    make_ready(engine)
+    assert version_of(engine) == schema.SCHEMA_VERSION
     assert set(inspect(engine).get_table_names()) == set(schema.metadata.tables)
     with engine.connect() as connection:
         key = entities.kept_key(connection)
         assert len(key) == entities.KEY_BYTES
-    directory.make_ready(engine)  # again: nothing to do
+    make_ready(engine)  # again: nothing to do
     with engine.connect() as connection:
         assert entities.kept_key(connection) == key
 
 
 def test_what_is_rendered_once_is_what_the_schema_says(engine: Engine, tmp_path: Path) -> None:
-    directory.make_ready(engine)
+    make_ready(engine)
     other = open_sqlite(tmp_path / "other.db")
     schema.metadata.create_all(other)
 
@@ -49,19 +59,19 @@ def test_what_fails_leaves_no_table(engine: Engine, monkeypatch: pytest.MonkeyPa
     with monkeypatch.context() as patch:
         patch.setattr(entities, "make_key", fail)
         with pytest.raises(RuntimeError):
-            directory.make_ready(engine)
-    assert directory.version_of(engine) == 0
-    directory.make_ready(engine)
-    assert directory.version_of(engine) == schema.SCHEMA_VERSION
+            make_ready(engine)
+    assert version_of(engine) == 0
+    make_ready(engine)
+    assert version_of(engine) == schema.SCHEMA_VERSION
 
 
 @pytest.mark.parametrize("version", ["1", str(schema.SCHEMA_VERSION - 1), str(schema.SCHEMA_VERSION + 1)])
 def test_another_version_is_refused_with_what_to_do(engine: Engine, version: str) -> None:
-    directory.make_ready(engine)
+    make_ready(engine)
     with engine.begin() as connection:
         connection.execute(text("UPDATE meta SET value = :v WHERE key = 'schema_version'"), {"v": version})
     with pytest.raises(StoreVersionError) as refused:
-        directory.make_ready(engine)
+        make_ready(engine)
     said = str(refused.value)
     assert f"has schema version {version}, and this package reads {schema.SCHEMA_VERSION}." in said
     assert said.index("recall export STORE FILE") < said.index("recall import FILE NEW --format jsonl")
@@ -69,18 +79,18 @@ def test_another_version_is_refused_with_what_to_do(engine: Engine, version: str
 
 @pytest.mark.parametrize("version", ["", "newest", "-1"])
 def test_a_version_that_is_none_is_refused(engine: Engine, version: str) -> None:
-    directory.make_ready(engine)
+    make_ready(engine)
     with engine.begin() as connection:
         connection.execute(text("UPDATE meta SET value = :v WHERE key = 'schema_version'"), {"v": version})
     with pytest.raises(StoreVersionError):
-        directory.make_ready(engine)
+        make_ready(engine)
 
 
 def test_tables_of_another_program_are_refused(engine: Engine) -> None:
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE meta (key TEXT, value TEXT)"))
     with pytest.raises(StoreVersionError, match="not one of recall-integrations"):
-        directory.make_ready(engine)
+        make_ready(engine)
 
 
 def test_durability_is_on(engine: Engine) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.arms import second_hop as module
-from recall_integrations.arms.second_hop import NamePostings, documents, keys_of, text_of
+from recall_integrations.arms.second_hop import NamePostings, documents, keys_of
 from recall_integrations.indexes.scope_view import ScopeView
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.text import content, stem, stems
@@ -32,7 +32,7 @@ def remember(store: MemoryStore, texts: Iterable[str], type_: str = "chunk", fir
 
 def ask(holders: NamePostings, view: ScopeView, *names: str, most: int = MANY) -> list[set[int]]:
     """Rows for each name, in the order of the names."""
-    lexicon = text_of(view).lexicon
+    lexicon = view.text.lexicon
     table = np.full((len(names), 3), -1, dtype=np.int32)
     for i, name in enumerate(names):
         own = [lexicon.stem_of(stem(word)) for word in content(name)]
