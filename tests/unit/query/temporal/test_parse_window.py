@@ -109,6 +109,9 @@ def test_ranges_and_bounds(text: str, start: str | None, end: str | None) -> Non
         ("the 3rd, 5th and 11th of May", "05-03 05-05 05-11"),
         ("May 15th and 20th", "05-15 05-20"),
         ("yesterday or last Friday", "06-12 06-16"),
+        ("in 2018 or 2023 or 2020", "01-01 01-01 01-01"),
+        ("was hired in February, May or April", "02-01 04-01"),  # in any order
+        ("since February or May", ""),
         *[("in March and April", ""), ("on Monday or Tuesday", ""), ("from Monday or so", "")],
         *[("between March and June", ""), ("from March to June", ""), ("between May 15th and 20th", "")],
         ("between the 5th and the 11th of May", ""),
