@@ -190,11 +190,10 @@ def window_of(given: WindowGiven | Literal[False] | None) -> TemporalWindow | Li
     if not isinstance(given, WindowGiven):
         return given
     each = [[moment(at, "window.alternatives") for at in pair] for pair in given.alternatives]
-    return TemporalWindow(
-        start=moment(given.start, "window.start"),
-        end=moment(given.end, "window.end"),
-        alternatives=tuple((start, end) for start, end in each),
-    )
+    start, end = moment(given.start, "window.start"), moment(given.end, "window.end")
+    if each:
+        start, end = start or each[0][0], end or each[-1][1]
+    return TemporalWindow(start=start, end=end, alternatives=tuple((first, last) for first, last in each))
 
 
 class Budget:

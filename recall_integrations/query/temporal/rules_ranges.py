@@ -282,11 +282,10 @@ def _list(hit: RuleMatch) -> Built:
         return None
     if hit.here.tense == PAST and pair[1].start > hit.ctx.local:  # "in March or in June", asked in May
         pair = pair[0], right.past(hit.today) or pair[1]
-    first, last = sorted(pair, key=lambda each: each.start)
+    first, last = inside = sorted(pair, key=lambda each: each.start)
     if hit.beside(-1).word == "since":  # "since May or June": from the first on
         return "R", HalfOpen(first.start)
-    inside = [first, last]  # and what is named between them, in any order: "May, March or June"
-    for period in (token.value for token in hit.tokens[1:-1] if isinstance(token.value, Period)):
+    for period in (token.value for token in hit.tokens[1:-1] if isinstance(token.value, Period)):  # in any order
         turns = [turn for turn in (period.future(first.start), period.past(last.start)) if turn]
         inside += sorted(turns, key=lambda turn: max(first.start - turn.start, turn.end - last.end))[:1]
     return "R", listed(inside)
