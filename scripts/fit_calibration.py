@@ -25,10 +25,10 @@ import random
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -179,6 +179,33 @@ def small_recalls(stores: Iterable[SmallStore], embedding: object = None) -> lis
                         chat = is_small_talk(wanted.category)
                         asked.append(Asked(dataset=whole.dataset, group=whole.group, own=own, talk=chat, **made))
     return asked
+
+
+def dated(stores: Sequence[SmallStore]) -> Iterator[SmallStore]:
+    """Stores whose memories have days, asked for a month: their own questions, and those of another store.
+
+    A memory in the month that is asked for answers only what it speaks of: "who visited me in May?", *Flew to Madrid*.
+    """
+    some = [store for store in stores if sum(m.event_at is not None for m in store.memories) > 1]
+    for store, other in zip(some, [*some[1:], *some[:1]], strict=True):
+        rng = random.Random(f"{store.part}/{store.group}")
+        at = {m.id: m.event_at for m in store.memories if m.event_at is not None}
+        latest = max(at.values()) + timedelta(days=20)
+        months = sorted({(day.year, day.month) for day in at.values()})
+        asked = []
+        for wanted in store.asked:
+            days = [at[key] for key in sorted(wanted.relevant) if key in at]
+            if days and len(days) == len(wanted.relevant):
+                asked.append(replace(wanted, text=_in_month(wanted.text, days[0]), now=latest, category="dated"))
+        for wanted in other.asked:
+            if wanted.relevant and len(asked) < 2 * len(store.asked):
+                text = _in_month(wanted.text, datetime(*rng.choice(months), 1))
+                asked.append(Wanted(text=text, relevant=frozenset(), now=latest, category="dated"))
+        yield replace(store, dataset=f"{store.dataset} dated", asked=asked)
+
+
+def _in_month(text: str, day: datetime) -> str:
+    return f"{text.rstrip(' ?.!')} in {day:%B %Y}?"
 
 
 def sole_recalls(stores: Iterable[SmallStore], embedding: object = None) -> list[Asked]:
@@ -493,6 +520,7 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
         kept: list[Asked] = pickle.loads(given.keep.read_bytes())
         return kept
     some = [*small_recalls(of_everyday(given.data)), *small_recalls(of_taught())]
+    some += small_recalls(dated([*of_everyday(given.data)]))
     for name in SMALL:
         some += small_recalls(of_small(given.data, name))
     some += small_recalls(of_scenes(SCENES))
