@@ -25,10 +25,10 @@ import random
 import sys
 import tempfile
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import date, datetime, timedelta
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -95,7 +95,7 @@ SMALL_TALK = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up" / "s
 FOLDS = 5
 ENOUGH = 150  # recalls of a set and a size from which the set counts in full
 EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count beside others
-MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 8, 8, 35.0, 120
+MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
 
@@ -179,33 +179,6 @@ def small_recalls(stores: Iterable[SmallStore], embedding: object = None) -> lis
                         chat = is_small_talk(wanted.category)
                         asked.append(Asked(dataset=whole.dataset, group=whole.group, own=own, talk=chat, **made))
     return asked
-
-
-def dated(stores: Sequence[SmallStore]) -> Iterator[SmallStore]:
-    """Stores whose memories have days, asked for a month: their own questions, and those of another store.
-
-    A memory in the month that is asked for answers only what it speaks of: "who visited me in May?", *Flew to Madrid*.
-    """
-    some = [store for store in stores if sum(m.event_at is not None for m in store.memories) > 1]
-    for store, other in zip(some, [*some[1:], *some[:1]], strict=True):
-        rng = random.Random(f"{store.part}/{store.group}")
-        at = {m.id: m.event_at for m in store.memories if m.event_at is not None}
-        latest = max(at.values()) + timedelta(days=20)
-        months = sorted({(day.year, day.month) for day in at.values()})
-        asked = []
-        for wanted in store.asked:
-            days = [at[key] for key in sorted(wanted.relevant) if key in at]
-            if days and len(days) == len(wanted.relevant):
-                asked.append(replace(wanted, text=_in_month(wanted.text, days[0]), now=latest, category="dated"))
-        for wanted in other.asked:
-            if wanted.relevant and len(asked) < 2 * len(store.asked):
-                text = _in_month(wanted.text, datetime(*rng.choice(months), 1))
-                asked.append(Wanted(text=text, relevant=frozenset(), now=latest, category="dated"))
-        yield replace(store, dataset=f"{store.dataset} dated", asked=asked)
-
-
-def _in_month(text: str, day: datetime) -> str:
-    return f"{text.rstrip(' ?.!')} in {day:%B %Y}?"
 
 
 def sole_recalls(stores: Iterable[SmallStore], embedding: object = None) -> list[Asked]:
@@ -520,7 +493,6 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
         kept: list[Asked] = pickle.loads(given.keep.read_bytes())
         return kept
     some = [*small_recalls(of_everyday(given.data)), *small_recalls(of_taught())]
-    some += small_recalls(dated([*of_everyday(given.data)]))
     for name in SMALL:
         some += small_recalls(of_small(given.data, name))
     some += small_recalls(of_scenes(SCENES))

@@ -20,9 +20,6 @@ Bools = NDArray[np.bool_]
 Fitting = Callable[[Doubles, Bools, Doubles, tuple[str, ...]], Logistic]
 PLACES = 14  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others
 EVERY = 10
-# What the first candidate of a query counts beside the others, in a small store: a threshold on scores decides over it,
-# and among some fifteen rows of a query it is one.
-FIRST, FIRST_OF_MAX = 8.0, 100
 RIDGE = 3.0  # weights sum to the number of rows
 CLIP = (0.2, 99.8)  # percentiles
 K_FITTED = (1, 2, 3, 5, 7, 20)
@@ -94,10 +91,7 @@ def fit_calibration(
         kept = np.append(np.arange(min(PLACES, len(inputs))), np.arange(PLACES + EVERY // 2, len(inputs), EVERY))
         rows.append(inputs[kept])
         labels.append(right[kept])
-        worth = np.where(kept < PLACES, own.weight, own.weight * EVERY)
-        if own.features.size <= FIRST_OF_MAX:
-            worth[0] *= FIRST
-        weights.append(worth)
+        weights.append(np.where(kept < PLACES, own.weight, own.weight * EVERY))
     fit_hits = hits or fitted
     return Calibration(
         ranker=ranker,

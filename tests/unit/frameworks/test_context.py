@@ -64,10 +64,7 @@ def test_a_block_says_what_holds_of_the_user_and_what_is_near(store: MemoryStore
         ("where do I live now?", ["- [2026-06-05] I moved to Lisbon"]),
         (
             "where did I live before?",
-            [
-                "- [2026-01-05] I live in Berlin (no longer so since 2026-06-05)",
-                "- [2026-06-05] I moved to Lisbon (unsure)",
-            ],
+            ["- [2026-01-05] I live in Berlin (no longer so since 2026-06-05)", "- [2026-06-05] I moved to Lisbon"],
         ),
     ],
 )
@@ -89,7 +86,7 @@ def test_a_block_has_no_more_tokens_than_it_may(store: MemoryStore, tokens_max: 
     store.remember(Memory("For dinner I cook lentils. " * 100, event_at=on(8)))
     block = MemoryContext(store, tokens_max=tokens_max).block(COOK, now=NOW)
     assert estimate_tokens(block) <= tokens_max
-    assert tokens_max < 60 or "lentils" in block
+    assert tokens_max < 40 or "lentils" in block
 
 
 def test_a_block_keeps_the_privacy_mode_and_bad_arguments_are_refused_at_once(store: MemoryStore) -> None:
