@@ -1,6 +1,6 @@
 """Versions of what was learned: steps, weights of arms and plans; where they are kept; which one answers a recall.
 
-A version is a text of JSON. A scope has one text for each of its versions and one for its state; `store.learned_rows`
+A version is a text of JSON. A scope has one text for each of its versions and one for its state; `store.judgements`
 says where they are kept, and that a process which is killed leaves them whole. A version on trial answers a stable
 share of the queries.
 

@@ -1,6 +1,6 @@
 """The languages of each scope, in the table `languages`: counted when a memory is written, subtracted when it goes.
 
-A recall asks for them once after each write: a few rows, which `text.spoken.Spoken` interprets.
+A recall asks for them once after each write: a few rows, which `text.detection.Spoken` interprets.
 """
 
 from __future__ import annotations

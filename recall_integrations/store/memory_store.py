@@ -533,7 +533,7 @@ class MemoryStore:
             self._fact_filling.wake()
 
     def reindex(self, *, progress: bool | Told | None = None) -> None:
-        """Make both indexes and all words anew, and every vector with the embedding of the open store."""
+        """Make all words and indexes anew, and every vector with the embedding of the open store."""
         from recall_integrations.observability.progress import telling
         from recall_integrations.store import renewal
 

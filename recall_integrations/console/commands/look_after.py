@@ -55,9 +55,9 @@ def doctor(ctx: click.Context, store: Place, repair: bool, as_json: bool, embedd
 
     Exit code 0: no problem is left. 1: some are, or could not be looked for.
 
-    --repair makes counts, words, the journal and both indexes anew from the memories, removes what belongs to nothing,
-    and moves memories that cannot be read into put_aside.jsonl in STORE. Where vectors are wrong, it makes all of them
-    anew, as `recall reindex` does, with --embedding.
+    --repair makes counts, words, the journal and the semantic index anew from the memories, removes what belongs to
+    nothing, and moves memories that cannot be read into put_aside.jsonl in STORE. Where vectors are wrong, it makes all
+    of them anew, as `recall reindex` does, with --embedding.
 
     --json prints one object, with these checks; keys are only ever added (format is 1).
     """

@@ -332,7 +332,7 @@ def opens(place: Place) -> Path | str:
     return place.given if isinstance(place, Address) else place
 
 
-INDEXES = ("columns", "semantic.*")
+INDEXES = ("columns", "semantic.*", "lexical.*")  # the last one of earlier versions
 
 
 def check_store(path: Place) -> None:

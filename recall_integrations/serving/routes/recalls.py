@@ -155,7 +155,7 @@ class Run:
 
 
 class Recorded(Run):
-    """A recall whose result travels whole, as `delivery.travel` writes it."""
+    """A recall whose result travels whole, as `delivery.as_data` writes it."""
 
     def data(self, result: RecallResult) -> dict[str, Any]:
         record, marks = packed_record(result), packed_marks(result)

@@ -228,7 +228,7 @@ def orphan_conditions() -> Iterator[tuple[Table, ColumnElement[bool]]]:
 
 
 JOURNAL = "journal"
-_REMEDY = "`--repair` begins the journal anew with what is there, and makes both indexes from it."
+_REMEDY = "`--repair` begins the journal anew with what is there, and makes the semantic index from it."
 
 
 @dataclass(slots=True)

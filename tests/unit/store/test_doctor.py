@@ -149,7 +149,7 @@ DAMAGES = {
     "journal entry changed": (["UPDATE changes SET digest = 'ab' WHERE seq = 7"], "journal"),
     "journal gone": (["DELETE FROM changes"], "journal"),
     "text changed": (["UPDATE memories SET text = 'note5 about crows' WHERE id = 'm5'"], "journal"),
-    "cursor too far": (["UPDATE cursors SET seq = 5000 WHERE name = 'lexical'"], "journal"),
+    "cursor too far": (["UPDATE cursors SET seq = 5000 WHERE name = 'semantic'"], "journal"),
     "last number unreadable": (["INSERT INTO meta VALUES ('last_seq', 'many')"], "journal"),
 }
 
