@@ -28,7 +28,6 @@ from recall_integrations.query.temporal.lexicon import PART_OF_DAY, POSSESSIVE, 
 from recall_integrations.query.temporal.rules_dates import clear_weekday, cued_weekday
 from recall_integrations.query.temporal.rules_parts import bare_unit
 from recall_integrations.query.temporal.rules_relative import fixed, to_date, unit_from_today
-from recall_integrations.query.temporal.tense import PAST
 from recall_integrations.query.temporal.tokens import DateToken
 
 # ------------------------------------------------------------------------------------------------------ times of day
@@ -280,7 +279,7 @@ def _list(hit: RuleMatch) -> Built:
     pair = _place_pair(hit.here, left, right) if left.unit == right.unit else None
     if pair is None:
         return None
-    if hit.here.tense == PAST and pair[1].start > hit.ctx.local:  # "in March or in June", asked in May
+    if not hit.here.plans and pair[1].start > hit.ctx.local:  # "in June or in March", asked in July: both are behind
         pair = pair[0], right.past(hit.today) or pair[1]
     first, last = inside = sorted(pair, key=lambda each: each.start)
     if hit.beside(-1).word == "since":  # "since May or June": from the first on

@@ -115,6 +115,8 @@ def test_ranges_and_bounds(text: str, start: str | None, end: str | None) -> Non
         *[("in March and April", ""), ("on Monday or Tuesday", ""), ("from Monday or so", "")],
         *[("between March and June", ""), ("from March to June", ""), ("between May 15th and 20th", "")],
         ("between the 5th and the 11th of May", ""),
+        ("June or March", "03-01 06-01"),  # of a month that is ahead, the last one
+        ("what will I do in June or in March?", "06-01 03-01"),
     ],
 )
 def test_times_of_which_each_is_asked_for(text: str, starts: str) -> None:
