@@ -156,6 +156,7 @@ def _day(moment: datetime) -> str:
 
 
 CLOSE, RECENT, IMPORTANT = 0.35, 0.5, 0.7
+SURE = 0.3  # score below which a hit is a weak match, and agents read "unsure"
 ANSWERS = 0.5  # share of the query's words that the question before a memory asks too, at least
 COUNTED = 0.5  # in the rankers' units; from here on a feature of many memories is a reason
 WORDS_SHOWN = 5
@@ -192,6 +193,7 @@ def reason(
     contributions: Sequence[Contribution],
     *,
     demoted: bool = False,  # whether a negation moved it down
+    score: float = 0.0,  # of the hit
     names: bool = True,  # whether names and words may be said; the line then still has to go through the door
     numbers: bool = True,  # whether cosines may be said
     said: Collection[str] | None = None,  # stems of the query that it says, if that is known; else its text is read
@@ -236,7 +238,7 @@ def reason(
         parts.append(_linked(parsed, memory))
     if not parts:
         nearest = "" if semantic is None else ", nearest in meaning" + (f" ({semantic.score:.2f})" if numbers else "")
-        parts.append(f"weak match{nearest}")
+        parts.append(("weak match" if score < SURE else "in other words") + nearest)
         parts.extend(words for source, words in labels.items() if _counted(source, by_source))
     parts.extend(_besides(memory, by_source, apart, names=names))
     if demoted:

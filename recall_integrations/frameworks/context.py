@@ -9,10 +9,11 @@ from functools import partial
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from recall_integrations.delivery.explanation import SURE
 from recall_integrations.delivery.packing import estimate_tokens, pack, with_text
 from recall_integrations.delivery.searched import not_searched
 from recall_integrations.errors import refusing_unknown
-from recall_integrations.frameworks.given import SURE, WhichScope, optimizer_of, said, scope_now, score_min_of, zone_of
+from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, score_min_of, zone_of
 from recall_integrations.privacy.door import Door
 from recall_integrations.query.by_table.cues import tense_of
 from recall_integrations.types import checked_scope, hit_like

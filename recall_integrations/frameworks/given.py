@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from recall_integrations.adapters.shapes import DATED, format_of
+from recall_integrations.delivery.explanation import SURE
 from recall_integrations.errors import InvalidArgument, InvalidScope
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
@@ -22,7 +23,6 @@ LINE_CHARS_MAX, CHARS_MAX = 2_000, 12_000  # of a memory, and of all of an answe
 # `recall bench everyday`: .1 keeps 98 % of the right first hits and answers 18 % of small talk, .2 keeps 90 % and
 # answers 6 %.
 SCORE_MIN = 0.1
-SURE = 0.3  # score below which a line says "unsure"
 
 WhichScope = Scope | Callable[[], Scope] | None
 dated = format_of(DATED)

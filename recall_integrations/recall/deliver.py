@@ -121,7 +121,7 @@ class Delivery:
             words = said[i] if shown.text == memory.text else None
             when = state.asked.words if state.asked is not None and state.asked.mask[row] else ""
             when = when or self._holds(view, row, state.held, zone) or _later(view, row, state.overtaken, by, zone)
-            own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, "")}
+            own = {"said": words, "way": ways.get(row, ""), "when": when, "tells": told.get(row, ""), "score": score}
             why = HitWhy(sheet, i, functools.partial(why_any, demoted=row in state.denied, **own))
             about: dict[str, Any] = {"memory": shown, "context": around.get(row, ()), "scope": request.scope}
             about["duplicates"] = tuple(view.ids[j] for j in state.folded.get(row, ()))

@@ -237,7 +237,7 @@ def leftovers(path: Path, current: str) -> tuple[Check, list[Path]]:
     found = sorted([*found, *(p for p in drafts if p.is_file())])
     if found:
         files = counted(len(found), "file or directory", "files and directories")
-        says = f"{files} of work that did not end."
+        says = f"{files} that an earlier version, or work that did not end, left behind."
         remedy = "Nothing reads them. `--repair` removes them; those of indexes go at the next open as well."
         return notice(LEFTOVERS, says, remedy, [str(p.relative_to(path)) for p in found]), found
     kept = {*_OWN, current, *(f"{name}.lock" for name in _KNOWN)}

@@ -151,6 +151,12 @@ def test_an_answer_to_a_question_close_to_the_query(told: tuple[float, float], a
     assert said_by(Memory("Dark green."), asked_before=told) == wanted
 
 
+def test_a_likely_hit_without_a_word_in_common_is_no_weak_match() -> None:
+    query, near = ParsedQuery(original="who plays music"), Contribution(source="semantic", score=0.3, added=0.5)
+    said = {score: reason(query, Memory("The violin is Lena's"), (near,), score=score) for score in (0.29, 0.3)}
+    assert said == {0.29: "weak match, nearest in meaning (0.30)", 0.3: "in other words, nearest in meaning (0.30)"}
+
+
 def test_what_the_user_said_is_a_reason_where_it_counted() -> None:
     mine = Memory("The colour is green", role="user")
     assert said_by(mine, by_user=(1.0, 3.0)) == "says: colour; the user said it"
