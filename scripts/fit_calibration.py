@@ -3,11 +3,12 @@
     python scripts/fit_calibration.py DATA [--cache FOLDER] [--keep FILE] [--sets] [--write FILE]
 
 Everything comes from live recalls: candidates, features, what plans lift and the second hop are those that users
-get. Fitted to DATA/everyday (by the bundled embedding and by E5), to stores that were written to teach, to small ones
-drawn from other sets and scenes (`small_stores`), and to whole sets whose licences allow it (`FREE`), so that each size
-of store counts the same. LoCoMo and the long chats with an assistant are only judged. Questions without an answer are
-those of everyday and of the stores that were written to teach, small talk, small stores without what answers, and
-questions of whole sets asked of another scope.
+get. Fitted to DATA/everyday and to stores of five authors (by the bundled embedding and by E5), to stores that were
+written to teach, to small ones drawn from other sets and scenes (`small_stores`), and to whole sets whose licences
+allow it (`FREE`), so that each size of store counts the same. LoCoMo and the long
+chats with an assistant are only judged. Questions without an answer are those of everyday, of the authors and of the
+stores that were written to teach, small talk, small stores without what answers, and questions of whole sets asked of
+another scope.
 
 Prints what thresholds do and the expected calibration error (ECE) of the first ten hits and of the confidence, by size
 of store and by set, of calibrations that have not seen the scope; with `--sets` also of ones that have not seen the
@@ -40,10 +41,12 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from models_as_json import to_json
 from scipy.optimize import minimize
 from small_stores import (
+    AUTHORS,
     SMALL,
     TAUGHT,
     SmallStore,
     Wanted,
+    of_authors,
     of_everyday,
     of_scenes,
     of_small,
@@ -95,7 +98,7 @@ SMALL_TALK = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up" / "s
 FOLDS = 5
 ENOUGH = 150  # recalls of a set and a size from which the set counts in full
 EVERYDAY = 6  # what a set of everyday, or the stores written to teach, count beside others
-MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 4, 8, 35.0, 120
+MODELS, HIDDEN, RIDGE_HIDDEN, STEPS = 8, 8, 50.0, 120
 SCENES = 0.08  # share that is asked
 SHOWN_MAX = 50  # questions of a set
 
@@ -302,7 +305,7 @@ def weighed(some: Sequence[Asked]) -> list[Outcome]:
     found: list[Outcome] = []
     for sets in groups.values():
         worth = {
-            name: min(len(own), ENOUGH) * (EVERYDAY if name.startswith(("everyday", TAUGHT)) else 1)
+            name: min(len(own), ENOUGH) * (EVERYDAY if name.startswith(("everyday", AUTHORS, TAUGHT)) else 1)
             for name, own in sets.items()
         }
         for name, own in sets.items():
@@ -492,13 +495,14 @@ def gathered(given: argparse.Namespace) -> list[Asked]:
     if given.keep is not None and given.keep.exists():
         kept: list[Asked] = pickle.loads(given.keep.read_bytes())
         return kept
-    some = [*small_recalls(of_everyday(given.data)), *small_recalls(of_taught())]
+    some = [*small_recalls(of_everyday(given.data)), *small_recalls(of_authors()), *small_recalls(of_taught())]
     for name in SMALL:
         some += small_recalls(of_small(given.data, name))
     some += small_recalls(of_scenes(SCENES))
     if E5 in given.embedding:
         shared = e5(given.cache)
-        some += [replace(a, dataset=f"{a.dataset} ({E5})") for a in small_recalls(of_everyday(given.data), shared)]
+        own = [*small_recalls(of_everyday(given.data), shared), *small_recalls(of_authors(), shared)]
+        some += [replace(a, dataset=f"{a.dataset} ({E5})") for a in own]
     some += recalls(given.data, [*FREE, *JUDGED])
     if given.keep is not None:
         given.keep.write_bytes(pickle.dumps(some))
@@ -509,9 +513,8 @@ def soles(given: argparse.Namespace) -> list[Asked]:
     """The recalls of sole candidates, by each embedding."""
     some = sole_recalls(of_everyday(given.data))
     if E5 in given.embedding:
-        some += [
-            replace(a, dataset=f"{a.dataset} ({E5})") for a in sole_recalls(of_everyday(given.data), e5(given.cache))
-        ]
+        own = sole_recalls(of_everyday(given.data), e5(given.cache))
+        some += [replace(a, dataset=f"{a.dataset} ({E5})") for a in own]
     return some
 
 
@@ -589,7 +592,8 @@ def main() -> None:
         )
     if given.write:
         about = {
-            "data": "everyday stores, stores written to teach, small stores drawn from other sets, scenes, small talk, "
+            "data": "everyday stores, stores of five authors, stores written to teach, small stores drawn from other "
+            "sets, scenes, small talk, "
             "projects, phone, documents, talk, HotpotQA, MuSiQue (parts), made-up people, assistant, notes",
             "licence": "Apache-2.0, free for research, CC BY-SA 4.0, CC BY 4.0, C-UDA; the weights hold no text",
             "split": "figures: ECE of the first ten hits / of the confidence, on scopes that were not fitted to",

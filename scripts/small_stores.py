@@ -21,7 +21,7 @@ MADE_UP = Path(__file__).resolve().parents[1] / "benchmarks" / "made_up"
 SMALL = ("projects", "talk", "phone", "hotpotqa", "claims", "code", "languages/de", "languages/es")
 SIZES = (3, 4, 6, 8, 10, 14, 20, 30, 45, 60)
 STORES = Path(__file__).resolve().parents[1] / "benchmarks" / "facts" / "taught" / "stores"
-TAUGHT = "taught"  # the data set of these
+TAUGHT, AUTHORS = "taught", "authors"  # the data sets of these, and of `of_authors`
 SCENES, CONTRAST = "scenes", "contrast"  # the second: a file of scenes in which much is told alike of different things
 RECALLS = 60  # of each set that small stores are drawn from
 # Without what holds now, what held before is an answer still; counts and denials are told by what is not there.
@@ -72,16 +72,21 @@ def read(data: Path, name: str) -> EvaluationData:
     return load(data / name, "jsonl") if name in ("claims", "code") else load(data, name)
 
 
-def of_everyday(data: Path) -> Iterator[SmallStore]:
-    """Small stores as people have them."""
-    for found in read_folders(data / "everyday"):
+def of_everyday(data: Path, name: str = "everyday") -> Iterator[SmallStore]:
+    """Small stores as people have them, in the folders of `data / name`."""
+    for found in read_folders(data / name):
         for one in found.collections:
             asked = [
                 Wanted(text=q.text, relevant=frozenset(q.relevant), now=q.asked_at, category=q.category)
                 for q in one.questions
             ]
-            name = f"{found.name}/{one.scope.user_id}"
-            yield SmallStore(dataset=f"everyday/{found.name}", group=name, memories=one.memories, asked=asked)
+            group = f"{found.name}/{one.scope.user_id}"
+            yield SmallStore(dataset=f"{name}/{found.name}", group=group, memories=one.memories, asked=asked)
+
+
+def of_authors() -> Iterator[SmallStore]:
+    """Small stores in benchmarks/made_up/authors, each folder by another author: they ask much that nothing answers."""
+    return of_everyday(MADE_UP, AUTHORS)
 
 
 def of_taught() -> Iterator[SmallStore]:
@@ -103,7 +108,7 @@ def of_taught() -> Iterator[SmallStore]:
                     raise ValueError(f"{file.name}: {line!r} names the memories {sorted(unknown)}, which are not there")
                 text = " | ".join(rest[:-1])
                 asked.append(Wanted(text=text, relevant=answers, now=_at(day), category=category))
-            yield SmallStore(dataset=TAUGHT, part=file.stem, group=f"/{number}", memories=memories, asked=asked)
+            yield SmallStore(dataset=TAUGHT, group=f"{file.stem}/{number}", memories=memories, asked=asked)
 
 
 def _told(key: str, at: str, text: str, speakers: Mapping[str, int]) -> Memory:

@@ -16,7 +16,7 @@ from recall_integrations.types import Memory
 
 PARTS = (VECTORS, NO_FACTS)  # what ours may never be below
 MANY = 20  # questions from which a category counts by itself
-SCORE_MIN = 0.2  # what README filters by
+SCORE_MIN = 0.3  # what README filters by
 KEPT = 0.85  # of the right first hits: what a useful threshold keeps
 ALIKE = 0.4  # half the overlap of two memories' words and half their cosine: about the same thing
 CHANGED = "changed-now"

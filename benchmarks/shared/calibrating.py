@@ -20,6 +20,8 @@ Bools = NDArray[np.bool_]
 Fitting = Callable[[Doubles, Bools, Doubles, tuple[str, ...]], Logistic]
 PLACES = 14  # candidates of a query that are fitted to: the best, and one in `EVERY` of the others
 EVERY = 10
+# What the best candidate of a query counts where there are at most FEW: a threshold decides about it.
+FIRST, FEW = 8.0, 100
 RIDGE = 3.0  # weights sum to the number of rows
 CLIP = (0.2, 99.8)  # percentiles
 K_FITTED = (1, 2, 3, 5, 7, 20)
@@ -91,7 +93,8 @@ def fit_calibration(
         kept = np.append(np.arange(min(PLACES, len(inputs))), np.arange(PLACES + EVERY // 2, len(inputs), EVERY))
         rows.append(inputs[kept])
         labels.append(right[kept])
-        weights.append(np.where(kept < PLACES, own.weight, own.weight * EVERY))
+        first = FIRST if own.features.size <= FEW else 1.0
+        weights.append(own.weight * np.where(kept < PLACES, np.where(kept == 0, first, 1.0), EVERY))
     fit_hits = hits or fitted
     return Calibration(
         ranker=ranker,

@@ -238,7 +238,8 @@ def reason(
         parts.append(_linked(parsed, memory))
     if not parts:
         nearest = "" if semantic is None else ", nearest in meaning" + (f" ({semantic.score:.2f})" if numbers else "")
-        parts.append(("weak match" if score < SURE else "in other words") + nearest)
+        near = semantic is not None and semantic.score >= CLOSE / 2
+        parts.append(("in other words" if near and score >= SURE else "weak match") + nearest)
         parts.extend(words for source, words in labels.items() if _counted(source, by_source))
     parts.extend(_besides(memory, by_source, apart, names=names))
     if demoted:

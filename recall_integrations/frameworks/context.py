@@ -40,7 +40,7 @@ class MemoryContext:
         scope: of the memory; a function where only the call knows.
         tokens_max: about the most tokens of the block.
         k: most memories near the question.
-        score_min: least score of a memory, 0 to 1; default `ranking.score_min`, or .1 where that is 0. For a query
+        score_min: least score of a memory, 0 to 1; default `ranking.score_min`, or .15 where that is 0. For a query
             without words to look for ("ok, go on"), the best has to score .3.
         privacy: as in `QueryOptimizer.recall`; nothing is written under `block`.
 

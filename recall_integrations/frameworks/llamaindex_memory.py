@@ -33,7 +33,7 @@ class RecallMemoryBlock(BaseMemoryBlock[str]):
         scope: of the memory; default `Scope()`.
         k: most memories.
         tokens_max: about the most tokens; default no limit but that of 12,000 characters.
-        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .15 where that is 0.
         this_session_only: recall only messages of the present session.
         name, description, priority, accept_short_term_memory: LlamaIndex's own.
     """

@@ -55,7 +55,7 @@ def memory_server(
         scope: of the memory; default `Scope()`.
         name: the name that clients show.
         privacy: what is withheld from answers, `allow`, `redact` or `block`; no argument of a tool changes it.
-        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .15 where that is 0.
     """
     memory = AgentMemory(store, scope, privacy, score_min)
     server: MCPServer[Any] = MCPServer(name, instructions=INSTRUCTIONS, version=__version__, log_level="WARNING")

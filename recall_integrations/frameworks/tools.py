@@ -272,7 +272,7 @@ def memory_tools(
         store: a `MemoryStore`, or a `QueryOptimizer` over one.
         scope: of the memory; a function where it is known only when a tool is called.
         framework: `langchain` (and LangGraph) or `llamaindex`.
-        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .1 where that is 0.
+        score_min: least score of a memory that is shown, 0 to 1; default `ranking.score_min`, or .15 where that is 0.
 
     Raises:
         InvalidArgument: an unknown framework, or neither store nor optimizer.

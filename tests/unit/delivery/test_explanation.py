@@ -155,6 +155,8 @@ def test_a_likely_hit_without_a_word_in_common_is_no_weak_match() -> None:
     query, near = ParsedQuery(original="who plays music"), Contribution(source="semantic", score=0.3, added=0.5)
     said = {score: reason(query, Memory("The violin is Lena's"), (near,), score=score) for score in (0.29, 0.3)}
     assert said == {0.29: "weak match, nearest in meaning (0.30)", 0.3: "in other words, nearest in meaning (0.30)"}
+    far = Contribution(source="semantic", score=0.04, added=0.5)
+    assert reason(query, Memory("The violin is Lena's"), (far,), score=0.9) == "weak match, nearest in meaning (0.04)"
 
 
 def test_what_the_user_said_is_a_reason_where_it_counted() -> None:

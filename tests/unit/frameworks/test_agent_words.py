@@ -28,7 +28,7 @@ def memory() -> Iterator[AgentMemory]:
 def test_what_holds_no_longer_says_so(memory: AgentMemory) -> None:
     first, second = memory.recall(QUERY).splitlines()
     assert first.endswith("(id: m2)")
-    assert second.endswith("(id: m1; no longer so: until 2026-06-05, superseded by m2)")
+    assert second.endswith("(id: m1; unsure; no longer so: until 2026-06-05, superseded by m2)")
 
 
 @pytest.mark.parametrize(

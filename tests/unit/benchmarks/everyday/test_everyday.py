@@ -206,7 +206,7 @@ def test_the_command_prints_and_writes(tmp_path: Path) -> None:
         "3 questions, embedding bundled",
         "Categories",
         "Size of store",
-        "Threshold .200",
+        "Threshold .300",
         "Reasons that call",
     ):
         assert words in done.output
