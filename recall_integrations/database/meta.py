@@ -6,7 +6,7 @@ from collections.abc import Set
 from functools import lru_cache
 
 from sqlalchemy import Connection, Dialect, Engine, insert, select, update
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from recall_integrations.database import schema
 from recall_integrations.errors import StoreVersionError
@@ -80,8 +80,10 @@ def make_tables(connection: Connection) -> int:
 
 @lru_cache(maxsize=2)  # compiling takes longer than SQLite takes to run them
 def _making(dialect: Dialect) -> tuple[str, ...]:
-    made = ((CreateTable(table), *map(CreateIndex, table.indexes)) for table in schema.metadata.sorted_tables)
-    return tuple(str(part.compile(dialect=dialect)) for parts in made for part in parts)
+    tables = schema.metadata.sorted_tables
+    made: list[ExecutableDDLElement] = [CreateTable(table) for table in tables]
+    made += [CreateIndex(index) for table in tables for index in table.indexes]
+    return tuple(str(part.compile(dialect=dialect)) for part in made)
 
 
 def check_version(version: str | int | None, store: str) -> None:
