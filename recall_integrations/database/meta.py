@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Set
+from functools import lru_cache
 
-from sqlalchemy import Connection, Engine, insert, select, update
+from sqlalchemy import Connection, Dialect, Engine, insert, select, update
+from sqlalchemy.schema import CreateIndex, CreateTable, ExecutableDDLElement
 
 from recall_integrations.database import schema
 from recall_integrations.errors import StoreVersionError
@@ -70,9 +72,18 @@ def version_in(connection: Connection, tables: Set[str], refusal: str) -> int:
 
 def make_tables(connection: Connection) -> int:
     """Make the tables in an empty database, in the caller's transaction; return their version."""
-    schema.metadata.create_all(connection, checkfirst=False)
+    for statement in _making(connection.dialect):
+        connection.exec_driver_sql(statement)
     put_meta(connection, "schema_version", str(schema.SCHEMA_VERSION))
     return schema.SCHEMA_VERSION
+
+
+@lru_cache(maxsize=2)  # compiling takes longer than SQLite takes to run them
+def _making(dialect: Dialect) -> tuple[str, ...]:
+    tables = schema.metadata.sorted_tables
+    made: list[ExecutableDDLElement] = [CreateTable(table) for table in tables]
+    made += [CreateIndex(index) for table in tables for index in table.indexes]
+    return tuple(str(part.compile(dialect=dialect)) for part in made)
 
 
 def check_version(version: str | int | None, store: str) -> None:

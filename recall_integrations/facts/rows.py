@@ -8,6 +8,7 @@ Facts are read of sentences and of a memory's own fields:
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import logging
@@ -117,6 +118,7 @@ class Derived:
 NOTHING = Derived()
 
 
+@functools.lru_cache(maxsize=8)  # every store asks when it opens, most with the same slots
 def fingerprint(slots: Slots) -> str:
     """Return the fingerprint of slots and rules: rows that were made with another one are made anew."""
     own = hashlib.blake2b(repr(sorted(map(repr, slots))).encode(), digest_size=6).hexdigest()

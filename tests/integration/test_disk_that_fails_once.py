@@ -40,15 +40,31 @@ HOOK(ssize_t, pread64, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
 HOOK(ssize_t, pread, (int fd, void *to, size_t n, off_t at), (fd, to, n, at))
 HOOK(ssize_t, read, (int fd, void *to, size_t n), (fd, to, n))
 """
+# Each time in a process of its own, with a copy of the store. They are forked from one that has loaded the package.
 OPENS = """
-import sys
+import os, shutil, sys
+from pathlib import Path
 from recall_integrations import MemoryStore
 from recall_integrations.errors import RecallError
-try:
-    with MemoryStore.open(sys.argv[1]) as store:
-        print("read", len(store.list(limit=1000)))
-except RecallError as e:
-    print(type(e).__name__, e)
+import recall_integrations.store.opening
+whole = Path(sys.argv[1])
+for at in sys.argv[2:]:
+    path = whole.with_name("store")
+    shutil.rmtree(path, ignore_errors=True)
+    shutil.copytree(whole, path)
+    child = os.fork()
+    if child:
+        assert os.waitpid(child, 0)[1] == 0
+        continue
+    os.environ["FAILS_AT"], _, on = at.partition("+")
+    if on:
+        os.environ["FAILS_ON"] = "1"
+    try:
+        with MemoryStore.open(path) as store:
+            print(f"{at}:read", len(store.list(limit=1000)), flush=True)
+    except RecallError as e:
+        print(f"{at}:{type(e).__name__}", str(e).replace(chr(10), " "), flush=True)
+    os._exit(0)
 """
 
 
@@ -65,30 +81,27 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made / "fails.so"
 
 
-def opened(library: Path, path: Path, **environment: str) -> str:
-    set_for_it = {**os.environ, "LD_PRELOAD": str(library), **environment}
-    command = [sys.executable, "-c", OPENS, str(path)]
-    return subprocess.run(
-        command, env=set_for_it, capture_output=True, text=True, timeout=120, check=True
-    ).stdout.strip()
+def opened(library: Path, whole: Path, *at: str) -> dict[str, str]:
+    """What opening a store says where that read of its file fails, "0" = none; with "+on", so do all behind it."""
+    command = [sys.executable, "-c", OPENS, str(whole), *at]
+    set_for_it = {**os.environ, "LD_PRELOAD": str(library), "FAILS_AT": "0"}
+    done = subprocess.run(command, env=set_for_it, capture_output=True, text=True, timeout=120, check=True)
+    said = dict(line.split(":", 1) for line in done.stdout.splitlines())
+    assert list(said) == list(at)
+    return said
 
 
 def test_a_read_that_fails_is_not_told_as_damage(library: Path, tmp_path: Path) -> None:
-    path = tmp_path / "store"
-    with MemoryStore.open(path) as store:
+    whole = tmp_path / "whole"
+    with MemoryStore.open(whole) as store:
         store.remember_many([f"Priya counted {i} swans on the lake" for i in range(200)])
-    (path / "recall.db.checked").unlink()  # so that it is read whole
-    whole = path.with_name("whole")
-    shutil.copytree(path, whole)
-    said = {}
-    for at in ("2", "4", "8", "20", "80", "100", "130"):
-        said[at] = opened(library, path, FAILS_AT=at)
-        shutil.rmtree(path)
-        shutil.copytree(whole, path)
-    assert not [one for one in said.values() if one.startswith("StoreCorrupt")]
+    (whole / "recall.db.checked").unlink()  # so that it is read whole
+    once = ("2", "4", "8", "20", "80", "100", "130")
+    said = opened(library, whole, *once, "8+on", "0")
+    assert not [said[at] for at in once if said[at].startswith("StoreCorrupt")]
     assert [said[at] for at in ("4", "8", "20")] == ["read 200"] * 3
-    later = [one for one in said.values() if not one.startswith("read")]
+    later = [said[at] for at in once if not said[at].startswith("read")]
     assert all("could not be read" in one or "Cannot read" in one or "I/O error" in one for one in later)
-    always = opened(library, path, FAILS_AT="8", FAILS_ON="1")
+    always = said["8+on"]
     assert always.startswith("Store") and "disk I/O error" in always and "damaged" not in always
-    assert opened(library, path, FAILS_AT="0") == "read 200"
+    assert said["0"] == "read 200"

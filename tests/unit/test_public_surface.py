@@ -97,13 +97,3 @@ def test_importing_the_package_loads_no_framework_and_no_index():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
-
-
-def test_the_retriever_loads_indexes_on_first_use_only():
-    code = (
-        "import sys; from recall_integrations import OptimizedRecallRetriever, MemoryStore; "
-        "late = {'chromadb', 'dateparser', 'torch', 'sentence_transformers', 'rank_bm25'}; "
-        "print(*sorted(late & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == ""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -31,23 +32,30 @@ def room(path: Path) -> str:
     return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
 
 
+@functools.cache
+def imports(path: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """What a module imports, wherever in it; read once for all tests."""
+    tree = ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+    return tuple(node for node in tree if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def imported(path: Path) -> Iterator[str]:
-    """Modules of ours that a module imports, wherever in it."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == PACKAGE.name:
+    """Modules of ours that a module imports."""
+    for node in imports(path):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE.name)
+        elif (node.module or "").split(".")[0] == PACKAGE.name:
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
                 yield whole if whole.count(".") == 1 else str(node.module)
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == PACKAGE.name)
 
 
 def every_import(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom):
-            yield node.module or ""
-        elif isinstance(node, ast.Import):
+    for node in imports(path):
+        if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
+        else:
+            yield node.module or ""
 
 
 def test_every_room_has_its_place() -> None:
