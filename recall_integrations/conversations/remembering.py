@@ -451,6 +451,9 @@ class Conversations:
     def later(self, turns: Iterable[Any], **options: Any) -> Future[Conversation]:
         """Store the turns, and read them in the background: see `QueryOptimizer.remember_in_background`."""
         given, future = self._begun(turns, **options), Future[Conversation]()
+        if not given.turns:  # nothing to read, so nobody to wait for
+            future.set_result(given.result)
+            return future
         with self._changed:
             full = len(self._waiting) >= WAITING_MAX
             if not full and not self._closed:
