@@ -186,8 +186,8 @@ class RecallClient(OptimizedRecallRetriever):
             reply = self._asks("POST", "/remember/conversation", body | self._where(scope), more_s=more_s)
         except RecallTimeout as e:
             raise RecallTimeout(
-                f"{e} What it has stored it still reads: do not wait (wait=False), wait longer (time_budget_ms), or ask "
-                f"again with thread={body['thread']!r}, which stores no message twice."
+                f"{e} What it has stored it still reads. Do not wait (wait=False), wait longer (time_budget_ms), or "
+                f"ask again with thread={body['thread']!r}, which stores no message twice."
             ) from None
         return record_of(Conversation, reply)
 

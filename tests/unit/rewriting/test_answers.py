@@ -95,7 +95,7 @@ def test_the_prompt_holds_the_query_as_data() -> None:
         f"{QUERY}\n{QUERY.upper()}?\nstorage backend choice\npreferred database",
         "\x00storage\tbackend  choice\r\npreferred database\n" + "x" * 301,
         "```\nstorage backend choice\npreferred database\n```",
-        '{"language": "en", "reasoning": "It is vague.", "phrasings": ["storage backend choice", "preferred database"]}',
+        '{"language": "en", "reason": "It is vague", "phrasings": ["storage backend choice", "preferred database"]}',
         '{"name": "rewrite", "arguments": {"phrasings": ["storage backend choice", "preferred database"]}}',
         '{"reason": "vague", "first": "storage backend choice", "second": "preferred database"}',
         '[{"lang": "en", "text": "storage backend choice"}, {"lang": "en", "text": "preferred database"}]',
