@@ -87,7 +87,7 @@ _QUOTED = regex(r'\W*"[^"]+"(?:[\s,;/]*(?:(?:or|and)\s)?\s*"[^"]+")+\W*', re.IGN
 _EXPLAINED = regex(
     r'\s*(?:\*\*|["“])(?P<inside>[^"“”*]*)(?:\*\*|["”])\s*(?P<sign>[-–—:(]|(?<=:\*\*)|(?<=:\*\*\s))\s*(?P<rest>.*)'
 )
-_CHATTER = regex("|".join(Path(__file__).with_name("chatter.txt").read_text(encoding="utf-8").split("\n")[:-1]), re.I)
+_CHATTER = regex("|".join(Path(__file__).with_name("chatter.txt").read_text(encoding="utf-8").splitlines()), re.I)
 _WRAPPERS = "\"'`*_“”„‘’«» \t"
 
 
