@@ -143,7 +143,7 @@ def claims_in(
         ignored["twice"] += first is not claim
         if first.memory is not None and not {*claim.turns} <= {*first.turns}:  # said again: more evidence
             said = tuple(dict.fromkeys((*first.turns, *claim.turns)))
-            memory = replace(first.memory, refs=[turn.id for turn in said])
+            memory = replace(first.memory, refs=tuple(turn.id for turn in said))
             found[key] = replace(first, turns=said, memory=memory)
     ignored["too many"] += max(len(objects) - EACH_MAX * len(turns), 0)
     return list(found.values())
