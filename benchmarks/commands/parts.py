@@ -38,21 +38,21 @@ REWRITING_HELP = """What a rewriter is worth, and what a bad one costs.
 
 Asks the questions of the kinds of memory in PATH without a language model and with scripted ones: a good one that
 answers from the labels' own words (an upper bound), one that paraphrases without knowledge, one that asks something
-else, and a hostile one. For each kind: recall@5 and nDCG@10, how often the model was asked and its phrasings used, and
-what that took beside the model. Then: what asking only below a confidence of the first answer would give, and the
-threshold that the other kinds choose for each.
+else, and a hostile one. For each kind, and for its paraphrases: recall@5 and relevant first hits, how often the model
+was asked and its phrasings used, and what that took beside the model. Then: what asking only below a confidence of the
+first answer would give, and the threshold that the other kinds choose for each.
 
 A rewriter is judged by each answer alone: breakers, the service level and the cache of rewrites are off.
 
 \b
 --json writes one object; keys are only ever added (format is 1):
   format, k
-  kinds       {kind: {datasets, questions, recall@5, ndcg@10, below, share,
-              changes, value, differences {rewriter: {mean, low, high}}}}
+  kinds       {kind: {datasets, questions, recall@5, ndcg@10, first, below,
+              share, changes, value, differences {rewriter: {mean, low, high}}}}
   thresholds  [{below, share, changes {rewriter: {metric: mean}}, value}]
   left_out    [{kind, chosen, always}]; each as in thresholds
   questions   {question: {confidence, SYSTEM: {asked, used, reason, ms,
-              recall@5, ndcg@10}}}; the system "recall" has no rewriter
+              recall@5, ndcg@10, first}}}; the system "recall" has no rewriter
   environment
 """
 

@@ -26,7 +26,8 @@ from recall_integrations.types import RecallResult
 if TYPE_CHECKING:
     from recall_integrations import QueryOptimizer
 
-METRICS = ("recall@5", "ndcg@10")
+METRICS = ("recall@5", "ndcg@10", "first")  # first: whether the first hit is relevant
+PARAPHRASE = "paraphrase"  # category of questions in other words than their answers
 K = 10
 NEVER_OPEN = 1_000  # failures in a row, the most that can be set
 
@@ -59,10 +60,18 @@ class Measured:
     Args:
         dataset: its name.
         outcomes: `OURS` (no rewriter) or the rewriter's name → question id → outcome; the same questions for each.
+        paraphrases: ids of the questions in other words than their answers, where the data tell them apart.
     """
 
     dataset: str
     outcomes: Mapping[str, Mapping[str, Outcome]]
+    paraphrases: frozenset[str] = frozenset()
+
+    @property
+    def paraphrased(self) -> Measured:
+        """The paraphrases alone."""
+        own = {name: {q: o for q, o in found.items() if q in self.paraphrases} for name, found in self.outcomes.items()}
+        return replace(self, outcomes=own)
 
     @property
     def plain(self) -> Mapping[str, Outcome]:
@@ -154,7 +163,11 @@ class RewrittenSystem(RecallSystem):
                 used=self.results[q][1],
                 reason=self.results[q][2],
                 ms=answer.ms,
-                scores={metric: scores[q][metric] for metric in METRICS},
+                scores={
+                    METRICS[0]: scores[q][METRICS[0]],
+                    METRICS[1]: scores[q][METRICS[1]],
+                    METRICS[2]: float(not {*answer.ids[:1]}.isdisjoint(relevant[q])),
+                },
             )
             for q, answer in answers.items()
         }
@@ -218,7 +231,8 @@ def measure(
         answers = _answers(data, asked, systems, console)
     relevant = {q.id: q.relevant for q in asked.values()}
     outcomes = {system.name: system.outcomes(answers[system.name], relevant) for system in systems}
-    return Measured(dataset=data.name, outcomes=outcomes)
+    paraphrases = frozenset(q.id for q in asked.values() if q.category == PARAPHRASE)
+    return Measured(dataset=data.name, outcomes=outcomes, paraphrases=paraphrases)
 
 
 def _answers(

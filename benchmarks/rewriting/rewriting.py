@@ -1,9 +1,9 @@
 """`recall bench rewriting`: what a rewriter is worth at best, what a bad one costs, and when to ask.
 
 Every question of every kind of memory is asked without a language model and with scripted ones (`writers.py`), over the
-same store: recall@5 and nDCG@10, differences with 95 % of a paired bootstrap over questions, a kind as the mean of its
-data sets. No real model is needed, and none is measured: the good one answers from the labels and is an upper bound;
-what a bad one can spoil is measured by hostile and random ones.
+same store: recall@5, nDCG@10 and relevant first hits, differences with 95 % of a paired bootstrap over questions, a
+kind as the mean of its data sets. No real model is needed, and none is measured: the good one answers from the labels
+and is an upper bound; what a bad one can spoil is measured by hostile and random ones.
 
 The model is asked wherever plan and query allow it, however sure the first answer is, unless `as_configured` is given.
 Then what asking only below a confidence would have given is computed from the same answers (`thresholds.py`). Breakers,

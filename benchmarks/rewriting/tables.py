@@ -15,7 +15,7 @@ from benchmarks.rewriting.thresholds import Groups, LeftOut, Step
 from benchmarks.rewriting.writers import GOOD
 from recall_integrations.evaluation.reports import compact_table
 
-RECALL, NDCG = METRICS
+RECALL, NDCG, FIRST = METRICS
 MEAN = "mean of kinds"
 
 
@@ -23,17 +23,20 @@ def show_kinds(groups: Groups, titles: Mapping[str, str], console: Console) -> N
     """A block for each kind, and one for their mean: without a rewriter, and with each."""
     table = compact_table("Without a rewriter; with one minus without (95 % interval)")
     table.add_column("kind, rewriter", no_wrap=True)
-    for column in ("asked", "used", "recall@5", "nDCG@10", "+ms"):
+    for column in ("asked", "used", "recall@5", "first", "+ms"):
         table.add_column(column, justify="right", no_wrap=True)
     for kind, own in groups.items():
         _block(titles[kind], {kind: own}, table.add_row)
+        if paraphrased := [m.paraphrased for m in own if m.paraphrases]:
+            _block("its paraphrases", {kind: paraphrased}, table.add_row)
     if len(groups) > 1:
         table.add_section()
         _block(MEAN, groups, table.add_row)
     console.print(table)
     console.print(
         "asked, used: share of the questions about which the model was asked, and for which its phrasings were "
-        "searched for. +ms: median of what a recall that asked took more; the model itself takes none. "
+        "searched for. first: share of relevant first hits. +ms: median of what a recall that asked took more; the "
+        "model itself takes none. "
         f"{GOOD}: written from the labels' own words, an upper bound that no model reaches."
     )
 
@@ -41,7 +44,7 @@ def show_kinds(groups: Groups, titles: Mapping[str, str], console: Console) -> N
 def _block(title: str, groups: Groups, add: Callable[..., None]) -> None:
     parts = thresholds.weighed(groups)
     none = {metric: thresholds.plain(groups, metric) for metric in METRICS}
-    add(Text(title, style="bold"), "", "", *(f"{none[metric]:.3f}" for metric in METRICS), "")
+    add(Text(title, style="bold"), "", "", *(f"{none[metric]:.3f}" for metric in (RECALL, FIRST)), "")
     for name, means in thresholds.step(groups, 1.0).changes.items():
         gap = thresholds.difference(groups, name, RECALL)
         asked, used = (sum(w * m.share(name, field) for w, m in parts) for field in ("asked", "used"))
@@ -51,7 +54,7 @@ def _block(title: str, groups: Groups, add: Callable[..., None]) -> None:
             f"{asked:.0%}",
             f"{used:.0%}",
             interval(gap),
-            f"{means[NDCG]:+.3f}",
+            f"{means[FIRST]:+.3f}",
             f"{np.median(extra):.1f}" if extra else "",
         )
 

@@ -138,8 +138,13 @@ def claims_in(
         if isinstance(claim, str):
             ignored[claim] += 1
             claim = Claim(text=text[:TEXT_CHARS_MAX], why=claim)
-        first = found.setdefault((plain(text), None if claim.memory is None else claim.memory.actor), claim)
+        key = plain(text), None if claim.memory is None else claim.memory.actor
+        first = found.setdefault(key, claim)
         ignored["twice"] += first is not claim
+        if first.memory is not None and not {*claim.turns} <= {*first.turns}:  # said again: more evidence
+            said = tuple(dict.fromkeys((*first.turns, *claim.turns)))
+            memory = replace(first.memory, refs=tuple(turn.id for turn in said))
+            found[key] = replace(first, turns=said, memory=memory)
     ignored["too many"] += max(len(objects) - EACH_MAX * len(turns), 0)
     return list(found.values())
 
@@ -451,6 +456,9 @@ class Conversations:
     def later(self, turns: Iterable[Any], **options: Any) -> Future[Conversation]:
         """Store the turns, and read them in the background: see `QueryOptimizer.remember_in_background`."""
         given, future = self._begun(turns, **options), Future[Conversation]()
+        if not given.turns:  # nothing to read, so nobody to wait for
+            future.set_result(given.result)
+            return future
         with self._changed:
             full = len(self._waiting) >= WAITING_MAX
             if not full and not self._closed:

@@ -87,6 +87,7 @@ ANSWER_CHARS_MAX = 200_000  # no answer about some hundred messages is as long
 OBJECTS_MAX = 5_000
 TOO_LONG, NO_JSON, UNKNOWN, TWICE, NO_LIST = "too long", "no JSON", "unknown message", "answered twice", "no list"
 _NOTHING = regex(r"\[\s*\]")
+_LAST_COMMA = regex(r",(?=\s{0,99}[\]}])")  # small models write it; in a text of theirs it is no loss
 
 
 def objects_in(text: str, mark: str) -> list[Mapping[str, Any]] | None:
@@ -96,6 +97,7 @@ def objects_in(text: str, mark: str) -> list[Mapping[str, Any]] | None:
     is cut off, those before the cut.
     """
     found: list[Mapping[str, Any]] = []
+    text = _LAST_COMMA.sub("", text)
     decoder, at, any_json = json.JSONDecoder(), 0, _NOTHING.search(text) is not None
     for _ in range(OBJECTS_MAX):
         at = text.find("{", at)

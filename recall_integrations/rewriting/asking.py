@@ -66,31 +66,28 @@ OUTPUT_CHARS_MAX = 20_000
 
 _TAGS = regex(r"</?(?:phrasing|rewrite|alternative|query|memory|option|item|li|ul|ol)s?>", re.IGNORECASE)
 _THINKING = regex(r"<(think|thinking|reasoning)>[^<]*(?:<(?!/\1>)[^<]*)*(?:</\1>|$)", re.IGNORECASE)
+_NUMBER = r"[(\[]?\d{1,2}[.):\]]+(?:\*\*)?(?=[\s\"'`*“])|\d{1,2}[、．]|\d\ufe0f?\u20e3"
+_BULLET = r"[-*+•‣◦·–—](?=\s)|[・●▪▸➤→✅]"
 _PREFIX = regex(
-    r"(?:[-*+•‣◦·–—>#]+\s+|[(\[]?\d{1,2}[.):\]]+(?=[\s\"'`*“])\s*|[(\[]?[a-c][.)\]]+\s+|"
-    r"(?:rewrite|rewritten query|request|memory|memories|alternative|phrasing|query|option|version|variation)s?"
-    r"\s*\d{0,2}\s*[:)]+\s*)",
+    rf"(?:(?:{_NUMBER}|{_BULLET}|[>#]+\s|[(\[]?(?:[a-c]|i{{1,3}})[.)\]]+\s)\s*|"
+    r"(?:rewrite|rewritten query|request|memory|memories|alternative|phrasing|query|option|version|variation|question|"
+    r"(?:final )?answer|assistant|q)s?\s*#?(?:\d{1,2}|[a-c]|one|two|three)?\s*[:)]+\s*)",
     re.IGNORECASE,
 )
 _ANOTHER = regex(r"^\W*request\s*:", re.IGNORECASE | re.MULTILINE)  # a small model goes on with requests of its own
+_ANSWER = "<|channel|>final<|message|>"  # behind it stands the answer, before it the model's reasoning
+_TURN_ENDS = regex(r"<\|(?:im_end|eot_id|eom_id|end|endoftext|end_of_text|return)\|>|</s>|<end_of_turn>|<eos>")
 _JSON = regex(r'[\[{]\s*["{]')
 _STRING = regex(r'"(?P<key>[^"\\\n]{1,60})"\s*:\s*(?P<of_key>"(?:[^"\\]|\\.)*")?|(?P<alone>"(?:[^"\\]|\\.)*")')
 _ESCAPES = regex(r'"(?:[^"\\]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"')
-_ITEM = regex(r"\s*(?:\*\*)?(?:(?P<number>[(\[]?\d{1,2}[.):\]]+(?:\*\*)?)(?=[\s\"'`*“])|[-*+•‣◦·–—](?=\s))\s*")
+_BESIDE = regex(r"(?:original|reason|explan|think|thought|note|lang|type|name|role|id\b|status)", re.IGNORECASE)
+_ITEM = regex(rf"\s*(?:\*\*)?(?:(?P<number>{_NUMBER})|{_BULLET})\s*")
+_NEXT = regex(r"[;,]?\s(?=[(\[]?[2-9][.)\]]+\s)")  # the next item of a list on one line
+_QUOTED = regex(r'\W*"[^"]+"(?:[\s,;/]*(?:(?:or|and)\s)?\s*"[^"]+")+\W*', re.IGNORECASE)
 _EXPLAINED = regex(
     r'\s*(?:\*\*|["“])(?P<inside>[^"“”*]*)(?:\*\*|["”])\s*(?P<sign>[-–—:(]|(?<=:\*\*)|(?<=:\*\*\s))\s*(?P<rest>.*)'
 )
-_CHATTER = regex(
-    r"(?:sure\b|certainly|of course|okay|here (?:are|is)|here's|sorry|i'm sorry|i am sorry|i apologi[sz]e|"
-    r"as an? (?:ai\b|(?:large )?language model)|could you (?:please )?(?:clarify|provide)|"
-    r"i (?:cannot|can't|am unable to) (?:help|assist|comply|rewrite|rephrase|fulfil|provide|answer)|"
-    r"i(?:'d| would| need| do not| don't| cannot| can't|'m| am)\b.{0,60}\b(?:access to (?:your|any|past|previous)|"
-    r"assist (?:you|with)|clarif\w*|more (?:context|details?|information) (?:to|about what you)|"
-    r"your (?:stored |personal )?(?:memories|notes|messages|requests?))|"
-    r"(?:es )?tut mir leid|lo siento|(?:je suis )?désolé|mi dispiace|desculpe|извините|对不起|抱歉|"
-    r"unfortunately|let me know|i hope|note that|n/a\b|none\b\.?$|null\b|no (?:rewrites?|alternatives?)\b)",
-    re.IGNORECASE,
-)
+_CHATTER = regex("|".join(Path(__file__).with_name("chatter.txt").read_text(encoding="utf-8").splitlines()), re.I)
 _WRAPPERS = "\"'`*_“”„‘’«» \t"
 
 
@@ -100,25 +97,22 @@ def parse_rewrites(output: object, original: str, most: int = REWRITES_MAX, *, p
     `prompt`: the prompt without the query; a line that repeats a part of it is no phrasing.
 
     Takes lines or JSON, also JSON that is cut off; where some lines are items of a list, those alone. Bullets, numbers,
-    quotes, bold marks, labels and explanations behind a quoted phrasing are taken off; introductions, refusals, code
-    fences, reasoning blocks and lines over 300 characters are left out. Anything else gives `()`. Never raises.
+    quotes, bold marks, labels and explanations that all phrasings have are taken off; introductions, refusals, code
+    fences, reasoning and lines over 300 characters are left out. Anything else gives `()`. Never raises.
     """
     if not isinstance(output, str):
         return ()
-    text = without_thinking(output[:OUTPUT_CHARS_MAX]).replace("’", "'")
+    text = without_thinking(output[:OUTPUT_CHARS_MAX]).replace("’", "'").rpartition(_ANSWER)[2]
+    text = _TAGS.sub("\n", _TURN_ENDS.split(text, 1)[0])
+    text = next((text[: m.start()] for m in _ANOTHER.finditer(text) if text[: m.start()].strip()), text)
     seen, asked = {_normal(original)}, _normal(prompt)
     found: list[str] = []
-    text = _TAGS.sub("\n", text)
-    text = next((text[: m.start()] for m in _ANOTHER.finditer(text) if text[: m.start()].strip()), text)
-    for line in _from_json(text) or _items(text.splitlines()):
-        cleaned = _cleaned(line)
-        normal = _normal(cleaned)
-        if normal and normal not in seen and normal not in asked and not _is_noise(cleaned):
+    for phrasing in _unexplained(_from_json(text)) or _unexplained(_items(text.splitlines())):
+        normal = _normal(phrasing)
+        if normal and normal not in seen and normal not in asked:
             seen.add(normal)
-            found.append(cleaned)
-        if len(found) >= most:
-            break
-    return tuple(found)
+            found.append(phrasing)
+    return tuple(found[:most])
 
 
 def without_thinking(text: str) -> str:
@@ -127,24 +121,47 @@ def without_thinking(text: str) -> str:
 
 
 def _from_json(text: str) -> list[str]:
-    """Return the strings of the first list or object, those under its first key alone where keys come again."""
+    """Return the strings of the lists in the first list or object; else those of the key that comes again, or of all.
+
+    Of keys that come again the first counts whose strings are sentences; keys for what stands beside phrasings do not.
+    """
     begin = _JSON.search(text)
     if begin is None:
         return []
     end = max(text.rfind(sign, begin.end()) for sign in "]}")
-    found = _STRING.finditer(text, begin.start(), end if end >= 0 else len(text))
-    pairs = [(m["key"] or "", m["of_key"] or m["alone"]) for m in found if m["of_key"] or m["alone"]]
-    again = len({key for key, _ in pairs}) < len(pairs)
-    wanted = [value for key, value in pairs if not again or key in ("", pairs[0][0])]
+    found = [*_STRING.finditer(text, begin.start(), end if end >= 0 else len(text))]
+    of_keys: dict[str, list[str]] = {"": [m["alone"] for m in found if m["alone"]]}
+    for m in found:
+        if m["of_key"] and not _BESIDE.match(m["key"]):
+            of_keys.setdefault(m["key"], []).append(m["of_key"])
+    again = [own for own in of_keys.values() if len(own) > 1]
+    told = next((own for own in again if any(" " in value for value in own)), again[0] if again else [])
+    wanted = of_keys[""] or told or [value for own in of_keys.values() for value in own]
     return [json.loads(value, strict=False) for value in wanted if _ESCAPES.fullmatch(value)]
 
 
 def _items(lines: Sequence[str]) -> list[str]:
     """Return the items of a list, of its outer level and without prose around it; all lines where there is none."""
+    lines = [part for line in lines for part in (_NEXT.split(line) if _ITEM.match(line) else _quoted(line))]
     kinds = [(m["number"] is not None, line) for line in lines if (m := _ITEM.match(line))]
     if not kinds:
         return list(lines)
     return [_told(_ITEM.sub("", line, count=1)) for kind, line in kinds if kind == kinds[0][0]]
+
+
+def _quoted(line: str) -> list[str]:
+    """Return the quotations of a line that consists of some, else the line."""
+    return line.split('"')[1::2] if _QUOTED.fullmatch(line) else [line]
+
+
+def _unexplained(lines: list[str]) -> list[str]:
+    """Return the phrasings in some lines, without what each has behind a dash or in parentheses."""
+    texts = [text for text in map(_cleaned, lines) if not _is_noise(text)]
+    for sign in (" — ", " – ", " - ", " ("):
+        parts = [text.partition(sign) for text in texts]
+        if len({tail for _, _, tail in parts}) > 1 and all(text.endswith(")") or sign != " (" for text in texts):
+            texts = [text for text, _, _ in parts] if all(tail for _, _, tail in parts) else texts
+    return texts
 
 
 def _told(item: str) -> str:
@@ -173,7 +190,7 @@ def _is_noise(text: str) -> bool:
     return (
         letters < 2
         or len(text) > REWRITE_CHARS_MAX
-        or text.endswith(":")
+        or text.endswith((":", "："))
         or text[0] in "{}[]<|~"
         or _CHATTER.match(text) is not None
     )

@@ -21,7 +21,7 @@ from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.adapters.rows import memory_of, row_of
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.delivery.as_data import record_of
-from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, ServerError
+from recall_integrations.errors import InvalidArgument, InvalidMemory, NotFound, RecallTimeout, ServerError
 from recall_integrations.observability.progress import Told, counted
 from recall_integrations.resilience.deadline import checked_ms
 from recall_integrations.retriever import OptimizedRecallRetriever
@@ -169,6 +169,7 @@ class RecallClient(OptimizedRecallRetriever):
         Raises:
             InvalidMemory: a turn cannot be stored; nothing was.
             InvalidArgument: the server has no LLM, or an argument cannot be used.
+            RecallTimeout: the server did not answer in time, for example as others are read first.
             ServerError: the server is away, does not let this client in, or fails.
         """
         check_many(turns, AT_ONCE, None)
@@ -181,7 +182,13 @@ class RecallClient(OptimizedRecallRetriever):
             "wait": wait,
         }
         more_s = 0.0 if time_budget_ms is None else checked_ms(time_budget_ms) / 1e3
-        reply = self._asks("POST", "/remember/conversation", body | self._where(scope), more_s=more_s)
+        try:
+            reply = self._asks("POST", "/remember/conversation", body | self._where(scope), more_s=more_s)
+        except RecallTimeout as e:
+            raise RecallTimeout(
+                f"{e} What it has stored it still reads. Do not wait (wait=False), wait longer (time_budget_ms), or "
+                f"ask again with thread={body['thread']!r}, which stores no message twice."
+            ) from None
         return record_of(Conversation, reply)
 
     async def aremember_conversation(self, turns: Iterable[str | Message], **options: Any) -> Conversation:

@@ -154,7 +154,9 @@ async def test_a_conversation_is_remembered(tokens: Tokens) -> None:
             assert len(store.list(scope=U1, filters=Filters(threads=["t2"]))) == 1
             hidden = await client.post("/remember/conversation", json=body | {"thread": "t3", "privacy": "block"})
             assert hidden.json()["unread"] == hidden.json()["turns"]
-            for wrong in ({"turns": []}, {"turns": ["a"] * 1_001}, {"time_budget_ms": 1e9}):
+            none = await client.post("/remember/conversation", json=body | {"turns": [], "thread": "t4"})
+            assert none.is_success and none.json()["turns"] == [] and none.json()["thread"] == "t4"
+            for wrong in ({"turns": ["a"] * 1_001}, {"time_budget_ms": 1e9}):
                 problem(await client.post("/remember/conversation", json=body | wrong), 422, "INVALID_ARGUMENT")
             for wrong in ({"turns": [{"a": 1}]}, {"turns": ["a" * 200_001]}):
                 problem(await client.post("/remember/conversation", json=body | wrong), 422, "INVALID_MEMORY")

@@ -316,10 +316,25 @@ async def test_a_conversation_is_remembered() -> None:
             assert hidden.unread == hidden.turns and hidden.thread != "t"
             assert client.remember_conversation(["Later"], thread="u", wait=False).thread == "u"
             optimizer.flush()
+            assert client.remember_conversation([]).items == optimizer.remember_conversation([]).items == ()
             with pytest.raises(errors.InvalidMemory, match="Item 1 is Memory"):
                 client.remember_conversation(["a", Memory("b")])  # type: ignore[list-item]
             with pytest.raises(errors.InvalidArgument, match="does not travel"):
                 client.optimizer.remember_conversation(["a"])
+
+
+def test_a_conversation_that_waits_too_long_says_what_to_do() -> None:
+    read = threading.Event()
+    with MemoryStore.open() as store:
+        optimizer = QueryOptimizer(store, llm=lambda _prompt: str(read.wait(30)))
+        with running(Served(store=store, optimizer=optimizer)) as address:
+            client = RecallClient(address, timeout=0.5, retries=1)
+            with pytest.raises(errors.RecallTimeout, match=r"wait=False.*thread='t'"):
+                client.remember_conversation(["I live in Berlin"], thread="t")
+            assert client.remember_conversation([], thread="u").thread == "u"  # waits behind nobody
+            read.set()
+            optimizer.flush()
+            assert store.count() == 1
 
 
 def test_ids_and_scopes_of_any_letters(client: RecallClient, optimizer: QueryOptimizer) -> None:

@@ -176,7 +176,6 @@ class ConversationAsked(Asked):
     """A conversation to remember."""
 
     turns: Listed[dict[str, Any] | str] = Field(
-        min_length=1,
         description="In order: messages with `role`, `content` and `timestamp`, or plain texts.",
         examples=[[{"role": "user", "content": "I live in Berlin"}]],
     )

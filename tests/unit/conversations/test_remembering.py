@@ -162,6 +162,7 @@ GOOD = json.dumps(claim("I play chess"))
         (f"Sure! Here is what I found:\n```json\n[{GOOD}]\n```\nLet me know.", ["I play chess"]),
         (f'{{"memories": [{GOOD}, {{"text": "I pl', ["I play chess"]),
         (f'{{"memories": [{GOOD}]}}', ["I play chess"]),
+        (f"[{GOOD[:-1]},\n}},\n]", ["I play chess"]),
         (f"1. {GOOD}\n2. {json.dumps(claim('I bake bread', turns='2'))},", ["I play chess", "I bake bread"]),
         (f"<think>{json.dumps(claim('I bake bread', turns=[2]))}</think>\n{GOOD}", ["I play chess"]),
         ("[]", []),
@@ -411,6 +412,16 @@ def test_the_background_reads_in_order_and_says_what_was_left(
     optimizer.close()
     assert under_way.result(0).items and left.result(0).degraded[0].reason == "skip.closed"
     assert real.get(left.result(0).turns[0]) is not None
+
+
+def test_what_is_said_again_in_a_conversation_is_evidence_too(real: MemoryStore) -> None:
+    llm = Llm([claim("I play chess"), claim("I play chess.", turns=(3,)), claim("I play chess", turns=(1,))])
+    result = QueryOptimizer(real, llm=llm).remember_conversation(
+        [said("I play chess"), said("It rains"), said("As I said, I play chess")]
+    )
+    (item,) = result.items
+    assert item.evidence == (result.turns[0], result.turns[2]) and result.ignored == {"twice": 2}
+    assert [turn.id for turn in real.history(str(item.id)).evidence] == list(item.evidence)
 
 
 def test_two_people_may_say_the_same_of_themselves(real: MemoryStore) -> None:

@@ -95,6 +95,28 @@ def test_the_prompt_holds_the_query_as_data() -> None:
         f"{QUERY}\n{QUERY.upper()}?\nstorage backend choice\npreferred database",
         "\x00storage\tbackend  choice\r\npreferred database\n" + "x" * 301,
         "```\nstorage backend choice\npreferred database\n```",
+        '{"language": "en", "reason": "It is vague", "phrasings": ["storage backend choice", "preferred database"]}',
+        '{"name": "rewrite", "arguments": {"phrasings": ["storage backend choice", "preferred database"]}}',
+        '{"reason": "vague", "first": "storage backend choice", "second": "preferred database"}',
+        '[{"lang": "en", "text": "storage backend choice"}, {"lang": "en", "text": "preferred database"}]',
+        "storage backend choice\npreferred database<|im_end|>\n<|im_start|>user\nanother one",
+        "storage backend choice\npreferred database</s>",
+        "<|channel|>analysis<|message|>It is vague.<|end|><|start|>assistant<|channel|>final<|message|>"
+        "storage backend choice\npreferred database",
+        "assistant\n\nstorage backend choice\npreferred database",
+        "Final answer: storage backend choice\nAlternative #2: preferred database",
+        "Option A: storage backend choice\nOption B: preferred database",
+        "i. storage backend choice\nii. preferred database",
+        "✅ storage backend choice\n✅ preferred database",
+        "1️⃣ storage backend choice\n2️⃣ preferred database",
+        "１．storage backend choice\n２．preferred database",
+        "以下是几种改写：\n1、storage backend choice\n2、preferred database\n希望对您有帮助！",
+        "以下の言い換えがあります。\n・storage backend choice\n・preferred database",
+        "1. storage backend choice 2. preferred database",
+        '"storage backend choice" or "preferred database"',
+        "1. storage backend choice — asks for the choice\n2. preferred database — asks for the product",
+        "storage backend choice (other nouns)\npreferred database (more direct)",
+        "storage backend choice\npreferred database\n\nThese phrasings keep it vague.\n(Note: I added nothing.)",
     ],
 )
 def test_phrasings_are_found_in_what_models_write(output: str) -> None:
@@ -114,6 +136,21 @@ def test_phrasings_are_found_in_what_models_write(output: str) -> None:
         "I'm sorry, I can't help with that.",
         "I cannot assist with this request.",
         "Here are some alternatives:",
+        "I won't be able to help with that request.",
+        "I'm not able to rephrase this without context.",
+        "My apologies, but I can't do that.",
+        "As a responsible AI, I must decline.",
+        "This request cannot be rephrased.",
+        "It looks like your request is incomplete. Which storage do you mean?",
+        "The response was filtered due to the content management policy.",
+        "No puedo ayudar con eso.",
+        "Je ne peux pas vous aider avec cette demande.",
+        "Ich kann dabei leider nicht helfen.",
+        "我无法帮助您完成这个请求。",
+        "申し訳ありませんが、お応えできません。",
+        "죄송하지만 도와드릴 수 없습니다.",
+        "क्षमा करें, मैं मदद नहीं कर सकता।",
+        "عذرًا، لا أستطيع المساعدة في ذلك.",
         QUERY,
         f'"{QUERY}?"',
         "{}",
@@ -134,12 +171,17 @@ def test_at_most_three() -> None:
     assert parse_rewrites("one way\nother way\nthird way\nfourth way", QUERY) == ("one way", "other way", "third way")
 
 
-def test_words_that_only_look_like_markup_stay() -> None:
-    assert parse_rewrites("3.5 inch disks\nversion 2.0 storage decision\n10:30 talk on non-SQL options", QUERY) == (
-        "3.5 inch disks",
-        "version 2.0 storage decision",
-        "10:30 talk on non-SQL options",
-    )
+@each_row(
+    "lines",
+    [
+        ("3.5 inch disks", "version 2.0 storage decision", "10:30 talk on non-SQL options"),
+        ("note on the storage backend", "these disks of ours", "the question is which disk"),
+        ("I must answer the mail about disks", "let's meet about storage", "would you like a disk"),
+        ("call on disks (with Anna)", "disks that we bought"),
+    ],
+)
+def test_words_that_only_look_like_markup_stay(lines: tuple[str, ...]) -> None:
+    assert parse_rewrites("\n".join(lines), QUERY) == lines
 
 
 @given(

@@ -155,6 +155,17 @@ def test_tables_fit_a_terminal() -> None:
         assert expected in text
 
 
+def test_paraphrases_have_first_hits_of_their_own() -> None:
+    out = console()
+    asked = replace(made("phone", (0.1, 0, 1, 0), (0.1, 1, 1, 1)), paraphrases=frozenset({"q0"}))
+    rewriting.show(rewriting.found({"phone": [asked]}), out)
+    lines = printed(out).splitlines()
+    own = lines.index(next(line for line in lines if "its paraphrases" in line))
+    assert "0.000" in lines[own] and "+1.000" in lines[own + 1]
+    (data,) = [measure(toy(), console(), names=(GOOD,))]
+    assert {o.scores["first"] for o in data.plain.values()} <= {0.0, 1.0}
+
+
 def test_without_a_good_rewriter_no_threshold_is_looked_for() -> None:
     outcomes = {name: found for name, found in UNSURE.outcomes.items() if name != GOOD}
     report = rewriting.found({"phone": [Measured(dataset="phone", outcomes=outcomes)]})
