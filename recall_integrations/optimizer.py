@@ -514,7 +514,7 @@ class QueryOptimizer:
             privacy: `allow`, `redact` (personal data and secrets are replaced) or `block` (no text at all: ids, refs
                 and scores). It holds for everything that leaves the recall: the result with its query, plan, reasons
                 and details, errors, logs, observers, and the input of an LLM or a reranker; under `block` these are
-                not asked. An embedding sees the query, as it saw the memories (docs/privacy.md).
+                not asked. An embedding sees the query, as it saw the memories (docs/privacy-modes.md).
             window: the time that is asked for, instead of the query's own: `TemporalWindow(start=…, end=…)`; with
                 `False` no dates are read at all.
             timezone: IANA name of the zone in which "yesterday" is read; default `timezone` of the configuration.

@@ -157,7 +157,7 @@ def serve(memories: int, clients: int, seconds: float, seed: int, json_path: str
 @click.option("--directory/--no-directory", default=True, show_default=True, help="Measure a directory too.")
 @seed_option("Of the memories and queries.")
 @click.option("--markdown", "markdown_path", type=click.Path(dir_okay=False), metavar="FILE",
-              help="Write the tables to FILE, as they stand in docs/scale.md.")  # fmt: skip
+              help="Write the tables to FILE, as they stand in docs/scale-figures.md.")  # fmt: skip
 @REPORT
 def scale(
     address: str | None, directory: bool, markdown_path: str | None, json_path: str | None, **wanted: Any

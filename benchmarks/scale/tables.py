@@ -1,4 +1,4 @@
-"""What `scale` measured, as tables: for the terminal, and in Markdown as they stand in docs/scale.md."""
+"""What `scale` measured, as tables: for the terminal, and in Markdown as they stand in docs/scale-figures.md."""
 
 from __future__ import annotations
 

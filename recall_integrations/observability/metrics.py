@@ -6,7 +6,7 @@
     metrics.text()            # what `GET /metrics` answers
 
 A recall is counted once, when it has ended; some metrics are computed when asked for. Names and labels are in
-`families.yaml`. Every metric, and what to do about it: docs/metrics.md.
+`families.yaml`. Every metric: docs/metric-names.md; its alerts: docs/metrics.md.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Personal data and secrets of a text, replaced by stable placeholders: `[phone-1]`, `[email-2]`.
 
 In doubt it redacts: a number that only looks like a card is a smaller loss than a card that leaks. Dates, times,
-prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/privacy.md`.
+prices, versions, UUIDs and ordinary numbers stay. What is recognised, and what is not: `docs/recognised.md`.
 
 Recognisers read a text in its plain form (`normal.py`), each in time proportional to its length:
 `secrets.py` (keys, passwords, URLs with credentials, e-mail), `national.py` (streets, national ids) and `numbers.py`

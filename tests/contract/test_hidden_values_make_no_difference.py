@@ -1,6 +1,6 @@
 """Two stores differ in values that `block` or `redact` hides, and nothing else: no answer tells which is which.
 
-Questions in words are not among them: these are compared with memories as they are (docs/privacy.md).
+Questions in words are not among them: these are compared with memories as they are (docs/privacy-modes.md).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""docs/chroma-server.md: its example prints what it says, its numbers are those of the modules, its settings exist."""
+"""docs/chroma-server.md, docs/chroma-reference.md: what the example prints, numbers and settings are as they say."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from recall_integrations.store import collections
 from tests import chroma
 from tests.pages import DOCS, ROOT, printed
 
-PAGE = DOCS / "chroma-server.md"
+PAGE, REFERENCE = DOCS / "chroma-server.md", DOCS / "chroma-reference.md"
 
 
 @pytest.mark.slow
@@ -29,7 +29,7 @@ def test_the_example_prints_what_it_says(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_the_numbers_are_those_of_the_modules() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8") + REFERENCE.read_text(encoding="utf-8")
     assert f"{collections.SLICE:,} vectors, notes" in text
     assert "no longer than half" in text and semantic.SERVER_SHARE == 0.5
     assert "asks for five seconds" in text and vectors.OPEN_S == 5
@@ -49,7 +49,7 @@ def test_the_settings_are_settings() -> None:
 
 
 def test_the_tests_that_it_names_are_there() -> None:
-    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE.read_text(encoding="utf-8"))
+    named = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", REFERENCE.read_text(encoding="utf-8"))
     assert len(named) > 8
     for path, name in named:
         source = (ROOT / path).read_text(encoding="utf-8")

@@ -1,4 +1,4 @@
-"""docs/frameworks.md: its examples share their names, each prints what the page says, and its proofs are there."""
+"""docs/frameworks.md: its examples share names and print what it says. docs/documents-and-nodes.md: the proofs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from recall_integrations.adapters.shapes import FIELDS, NODE, OURS
 from tests.pages import prints_what_it_says
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "frameworks.md").read_text(encoding="utf-8")
+HOW_TO, REFERENCE = (
+    (ROOT / "docs" / f"{name}.md").read_text(encoding="utf-8") for name in ("frameworks", "documents-and-nodes")
+)
 
 
 @pytest.mark.usefixtures("no_hurry")
@@ -21,7 +23,7 @@ def test_the_examples_print_what_the_page_says() -> None:
 
 
 def test_every_promise_has_a_test_that_is_there() -> None:
-    proofs = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", PAGE)
+    proofs = re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", REFERENCE)
     assert len(proofs) > 8
     for file, test in proofs:
         tree = ast.parse((ROOT / file).read_text(encoding="utf-8"))
@@ -29,8 +31,8 @@ def test_every_promise_has_a_test_that_is_there() -> None:
         assert not test or test in named, f"{file}::{test}"
 
 
-def test_the_page_names_every_key_and_every_field() -> None:
-    table = PAGE[PAGE.index("| key | what |") : PAGE.index("All but those of the last five lines")]
+def test_the_pages_name_every_key_and_every_field() -> None:
+    table = REFERENCE[REFERENCE.index("| key | what |") : REFERENCE.index("All but those of the last five lines")]
     assert set(re.findall(r"`(recall_\w+)`", table)) == set(OURS) - {NODE}
-    fields = PAGE[PAGE.index("Its fields:") : PAGE.index("What a memory does not have is empty")]
+    fields = HOW_TO[HOW_TO.index("Its fields:") : HOW_TO.index("What a memory does not have is empty")]
     assert {name.split("[")[0] for name in re.findall(r"`([\w\[\]]+)`", fields)} == set(FIELDS)

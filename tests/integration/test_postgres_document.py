@@ -1,4 +1,4 @@
-"""docs/postgres.md: its example prints what it says, and its numbers are those of the modules."""
+"""docs/postgres.md, docs/postgres-reference.md: what the example prints, and the modules' numbers, are as they say."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from recall_integrations.store import column_files, parts
 from tests.pages import DOCS, ROOT, printed
 
 PAGE = DOCS / "postgres.md"
+REFERENCE = (DOCS / "postgres-reference.md").read_text(encoding="utf-8")
 
 
 def test_the_example_prints_what_it_says(postgres_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,7 +27,7 @@ def test_the_example_prints_what_it_says(postgres_url: str, monkeypatch: pytest.
 
 
 def test_the_numbers_are_those_of_the_modules() -> None:
-    text = PAGE.read_text(encoding="utf-8")
+    text = PAGE.read_text(encoding="utf-8") + REFERENCE
     assert f"PostgreSQL {postgres.VERSION_LEAST} or later" in text
     assert f"the last {parts.KEPT_ENTRIES:,} changes" in text
     assert f"scopes from {column_files.ROWS_MIN:,} memories on" in text
@@ -39,6 +40,7 @@ def test_what_it_says_of_pgvector_is_so() -> None:
     text = PAGE.read_text(encoding="utf-8")
     (block,) = [b for b in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if "pgvector" in b]
     made = RecallConfig.from_mapping(yaml.safe_load(block)["recall"])
+    text += REFERENCE
     assert made.vectors.address == "pgvector" and made.vectors.timeout_ms == 5_000
     assert f"({pg_vectors.LEAST[0]}.{pg_vectors.LEAST[1]} or later; from 0.{pg_vectors.ITERATIVE[1]} on" in text
     assert f"more than {pg_vectors.DIMENSIONS_MAX:,} numbers" in text
@@ -46,5 +48,5 @@ def test_what_it_says_of_pgvector_is_so() -> None:
     assert f"`m` {HNSW['max_neighbors']}, `ef_construction` {HNSW['ef_construction']}" in text
     assert f"({pg_tables.BESIDE / 1024:.1f} KB and two bytes for each number)" in text
     assert f"`{pg_vectors.CATALOGUE}`" in text and f"`{pg_vectors.PREFIX}…`" in text
-    for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", text[text.index("## Large scopes with") :]):
+    for path, name in re.findall(r"`(tests/[\w/]+\.py)(?:::(\w+))?`", REFERENCE):
         assert not name or f"def {name}(" in (ROOT / path).read_text(encoding="utf-8"), (path, name)

@@ -1,4 +1,4 @@
-"""docs/serving.md: its examples print what the page says, and its tables say what the code does."""
+"""docs/serving.md: its examples print what it says. docs/http-api.md: its tables say what the code does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recall_integrations.serving.app import create_app
 from recall_integrations.serving.served import Limits, Served
 from tests.pages import DOCS, prints_what_it_says
 
-PAGE = (DOCS / "serving.md").read_text(encoding="utf-8")
+PAGE = (DOCS / "http-api.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("no_hurry")
@@ -30,7 +30,7 @@ def test_the_table_has_every_route() -> None:
 
 
 def test_the_limits_are_those_of_the_page() -> None:
-    section = PAGE[PAGE.index("## What is too much") : PAGE.index("Errors are problems")]
+    section = PAGE[PAGE.index("## What is too much") : PAGE.index("## Errors")]
     for field in fields(Limits):
         shown = f"{field.default:,.0f}"
         assert re.search(rf"\b{shown}\b", section) or field.name == "rate", field.name

@@ -191,7 +191,7 @@ def facts(
     recall facts STORE --scope u1 --about me --slot "phone number" --history
     recall facts STORE --scope u1 --as-of 2026-03-01
 
-    --json prints the object that `GET /facts` answers (docs/serving.md). Keys are only ever added (format is 1).
+    --json prints the object that `GET /facts` answers (docs/http-api.md). Keys are only ever added (format is 1).
     """
     from recall_integrations.console.rendering import seen_facts, show_facts
     from recall_integrations.delivery.as_data import facts_data
