@@ -295,13 +295,13 @@ _NUMBER = ("k=5", "limit=5")
 MEANT = {
     **dict.fromkeys(("top_k", "similarity_top_k", "limit", "n_results", "k"), _NUMBER),
     **dict.fromkeys(("filter", "where", "metadata_filters"), ("filters={...}", "metadata={...}")),
-    **dict.fromkeys(("score_threshold", "similarity_cutoff", "threshold", "min_score"), ("score_min=0.2",)),
+    **dict.fromkeys(("score_threshold", "similarity_cutoff", "threshold", "min_score"), ("score_min=0.3",)),
     **dict.fromkeys(("user_id", "agent_id", "namespace", "run_id"), ("scope=Scope(user_id=...)",)),
     **dict.fromkeys(("embed_model", "embedding_function"), ("embedding=...",)),
     **dict.fromkeys(
         "type actor role event_at timestamp entities thread id text metadata".split(), ("memory=Memory(text, ...)",)
     ),
-    "search_kwargs": ("k=5", "filters={...}", "score_min=0.2"),
+    "search_kwargs": ("k=5", "filters={...}", "score_min=0.3"),
 }
 
 

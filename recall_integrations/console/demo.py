@@ -28,7 +28,7 @@ from recall_integrations.types import Memory, Relation, Scope
 NOW = datetime(2026, 4, 20, 9, 0, tzinfo=timezone.utc)
 SCOPE = Scope(user_id="demo")
 HITS = 3
-SCORE_MIN = 0.2  # probability below which no note is shown
+SCORE_MIN = 0.3  # probability below which no note is shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

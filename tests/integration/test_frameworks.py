@@ -379,7 +379,7 @@ def test_from_documents_and_nodes():
         ({"k": "3"}, "k must be a whole number"),
         ({"search_kwargs": {"k": 3}}, "Unknown argument search_kwargs. Did you mean k=5, filters"),
         ({"similarity_top_k": 3}, "Did you mean k=5"),
-        ({"filter": {}, "score_threshold": 0.2}, "Did you mean filters=.*, score_min=0.2"),
+        ({"filter": {}, "score_threshold": 0.2}, "Did you mean filters=.*, score_min=0.3"),
     ],
 )
 def test_what_a_call_refuses_is_refused_when_it_is_made(retriever, tmp_path, given, said):
@@ -415,7 +415,7 @@ def test_blank_texts_are_left_out_with_their_metadata(caplog):
         (lambda r: r.invoke, {"top_k": 1}, "Did you mean k=5. A call takes: "),
         (lambda r: r.invoke, {"limit": 1}, "Did you mean k=5. A call takes: "),
         (lambda r: r.retrieve, {"similarity_top_k": 1}, "Did you mean k=5. A call takes: "),
-        (lambda r: r.optimizer.recall, {"score_threshold": 0.1}, "Did you mean score_min=0.2. QueryOptimizer.recall"),
+        (lambda r: r.optimizer.recall, {"score_threshold": 0.1}, "Did you mean score_min=0.3. QueryOptimizer.recall"),
         (lambda r: r.optimizer.recall, {"scor_min": 0.1}, "Did you mean score_min=..."),
         (lambda r: lambda _q, **given: r.as_retriever(**given), {"search_kwargs": {"k": 1}}, "Did you mean k=5, "),
         (
