@@ -38,15 +38,7 @@ _RUN = re.compile(rf"[{_AFTER}]*{_CHECKSUM}")
 _DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*{_CHECKSUM}")
 _JWT_BODY = re.compile(r"\.[A-Za-z0-9_-]{4}")
 _DOTS = re.compile(r"\.|^eyJ|^1//|^gl[a-z]{1,5}-")
-_HOOK = re.compile(
-    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[\w/-]{16,200}"
-    r"|discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{6,30}/[\w-]{16,200}"
-    r"|webhook\.office\.com/webhookb2/[\w@/-]{16,400}|outlook\.office(?:365)?\.com/webhook/[\w@/-]{16,400}"
-)
 _DISCORD = re.compile(rf"{_ALONE}[MNO][A-Za-z0-9_-]{{22,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,45}}")
-_MAILCHIMP = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])")
-_AZURE = re.compile(r"(?<![\w~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}")
-_OPENSHIFT = re.compile(r"sha256~[A-Za-z0-9_-]{43}")
 # Of an issuer that the table does not know: a short prefix and a long run of all three kinds of characters.
 _LIKE_A_KEY = re.compile(
     rf"{_ALONE}(?!sha[0-9]{{1,3}}-)[a-z][a-z0-9]{{1,11}}(?:[_-][a-z0-9]{{1,12}}){{0,3}}[_-](?=[a-zA-Z]{{0,40}}[0-9])"
@@ -54,28 +46,8 @@ _LIKE_A_KEY = re.compile(
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _TOKEN = re.compile(r"[A-Za-z0-9_\-.+/=]{16,}")
-_TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,12}:AA[A-Za-z0-9_-]{30,40}")
-_WIFI = re.compile(r"WIFI:(?:[A-OQ-Z]:[^;\n]{0,80};){0,4}P:(?P<value>(?:\\.|[^;\\\n]){1,80});")  # of a QR code
-_SENTRY = re.compile(r"sntrys_[A-Za-z0-9+/=]{20,400}(?:_[A-Za-z0-9+/]{30,60})?")
-_PIPED = re.compile(  # into a command that reads a password
-    r"echo (?:-n )?[\"']?(?P<value>(?![$<{])[^\s\"'|]{4,200})[\"']? ?\| ?"
-    r"(?:sudo [^\n|]{0,20}?-S(?![A-Za-z])|[^\n|]{0,80}? --(?:password-stdin|with-token)|(?:sudo )?passwd )"
-)
-_SHORT = re.compile(  # "u: X p: Y"
-    r"(?i:(?<![a-z])u(?:sr|ser)?(?P<link>[:=] ?)[^\s]{2,40}[ ,;/\n]{1,3}p(?:w|wd|ass)?(?P=link))"
-    r"(?P<value>[^\s]{4,80}(?<![.,;]))"
-)
-_FIREBASE = re.compile(r"AAAA[\w-]{7}:APA91b[\w-]{100,200}")
-# A user and a password, side by side as arguments.
-_ARGUMENTS = re.compile(
-    r"(?i:auth|login|credentials?)[\w.]{0,24} ?[=:]? ?\([\"'][^\"'\n]{1,60}[\"'], ?(?P<mark>[\"'])"
-    r"(?P<value>(?=[a-z_]{0,80}[^\sa-z_\"'])[^\s\"']{4,80})(?P=mark)"
-)
-_NEEDLES = (
-    (":AA", _TELEGRAM), ("hook", _HOOK), ("-us", _MAILCHIMP), ("Q~", _AZURE), ("sha256~", _OPENSHIFT),
-    ("WIFI:", _WIFI), ("sntrys_", _SENTRY), ("echo ", _PIPED), (":APA91b", _FIREBASE), ("p: ", _SHORT),
-    ('("', _ARGUMENTS), ("('", _ARGUMENTS),
-)  # fmt: skip
+# Keys that no prefix tells: what the text holds, and their form.
+_NEEDLES = tuple((needle, re.compile(form.replace("\n", ""))) for needle, form in table("needles").items())
 _PEM = re.compile(r"-{4,5} ?begin ([a-z0-9 ]{0,40}private key(?: block)?|pgp [a-z ,/0-9]{1,30}) ?-{4,5}")
 _CLOSING = re.compile(r"-{4,5} ?end [a-z0-9 ]{1,50}-{0,5}")
 _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
