@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from sqlalchemy import Engine
 from sqlalchemy.exc import SQLAlchemyError
 
-from recall_integrations.database.sending import writing
 from recall_integrations.errors import IndexUnavailable, VectorsAway, installing
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.indexes.vectors import PREFIX, CollectionLost, Seen, torn
@@ -72,7 +71,7 @@ class ChromaFiles(ChromaServer):
         self._let_go()
         self._sealed = {}
         if self.path.exists():
-            with writing(self._engine) as connection:
+            with self._engine.begin() as connection:
                 index_files.next_epoch(connection, SEMANTIC)
         self.sweep()
 

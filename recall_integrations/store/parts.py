@@ -278,7 +278,7 @@ class StoreParts:
                     self.views.drop(scope_id)
         if self.directory.own_indexes and not self.directory.tenant and self.next_seq >= self._prune_at:
             self._prune_at = self.next_seq + KEPT_ENTRIES // 10
-            with writing(self.engine) as connection:
+            with self.engine.begin() as connection:
                 journal.prune_old(connection, KEPT_ENTRIES)
 
     def settle(self) -> None:
