@@ -13,7 +13,6 @@ from sqlalchemy import Connection, Engine, delete, exists, or_, select
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
 from recall_integrations.database.meta import OWED, get_meta, put_meta
-from recall_integrations.database.sending import writing
 from recall_integrations.facts import by_llm
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words
@@ -40,7 +39,7 @@ def reindex(parts: StoreParts, progress: Progress | None) -> None:
     with parts.write_lock, parts.errors(), parts.revisions.writing(None):
         parts.directory.check_alone("to make its indexes anew")
         parts.column_files.remove()
-        with writing(parts.engine) as connection:
+        with parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection)
             _tell_anew(parts, connection)
@@ -54,12 +53,12 @@ def reembed(parts: StoreParts, progress: Progress | None, *, changing: bool) -> 
     """Make every vector anew; with another embedding, a mark says until the end that they may be of two kinds."""
     parts.column_files.remove()
     if changing:
-        with writing(parts.engine) as connection:
+        with parts.engine.begin() as connection:
             put_meta(connection, REEMBEDDING, parts.asking.fingerprint)
     parts.indexes.rebuild(embed=True, progress=progress)
     parts.worth.anew()
     measure_all(parts)
-    with writing(parts.engine) as connection:
+    with parts.engine.begin() as connection:
         put_meta(connection, "embedding", parts.asking.fingerprint)
         measured = parts.worth.note(connection)
         connection.execute(delete(schema.meta).where(schema.meta.c.key == REEMBEDDING))
@@ -78,10 +77,10 @@ def recut(parts: StoreParts) -> None:
         parts.directory.check_alone("to read its words anew, as this version does,")
         logger.info("The words of %d memories are cut anew: this version reads them by their language.", count)
         parts.column_files.remove()
-        with counted("Reading words", count, count >= RECUT_SHOWN) as advance, writing(parts.engine) as connection:
+        with counted("Reading words", count, count >= RECUT_SHOWN) as advance, parts.engine.begin() as connection:
             languages.recount(connection)
             words.refill(connection, advance)
-    with writing(parts.engine) as connection:
+    with parts.engine.begin() as connection:
         put_meta(connection, ANALYSER, str(ANALYSER_VERSION))
 
 
@@ -92,7 +91,7 @@ def retell(parts: StoreParts) -> None:
         if (get_meta(connection, FACTS) or "") == made_by:
             return
     parts.directory.check_alone("to read facts anew, by other settings of `facts` than it was written with,")
-    with writing(parts.engine) as connection:
+    with parts.engine.begin() as connection:
         _tell_anew(parts, connection)
 
 
@@ -158,7 +157,7 @@ def compact(parts: StoreParts, progress: Progress | None) -> Compacted:
 
 def _sweep(parts: StoreParts) -> bool:
     """Remove names and scopes without a memory; say whether anything was removed since the last time."""
-    with writing(parts.engine) as connection:
+    with parts.engine.begin() as connection:
         count = _orphans(connection)
         empty = _empty(connection)
         for scope_id in empty:
@@ -210,7 +209,7 @@ def _make_anew(parts: StoreParts, progress: Progress | None) -> None:
         _free_rows(parts.engine)
     else:
         write_anew(parts.engine, parts.path / DATABASE)
-    with writing(parts.engine) as connection:
+    with parts.engine.begin() as connection:
         put_meta(connection, COMPACTED, str(journal.last_seq(connection)))
         put_meta(connection, OWED, "")
 
