@@ -202,7 +202,7 @@ def _prepare(connection: sqlite3.Connection, _record: Any) -> None:
 
 
 def _begin(connection: Any) -> None:
-    connection.exec_driver_sql("BEGIN")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if connection.get_execution_options().get("writes") else "BEGIN")
 
 
 def mapped_errors(path: Path) -> AbstractContextManager[None]:

@@ -44,12 +44,19 @@ class Sent:
 
 
 @contextmanager
-def begun(engine: Engine, memories: int = 0) -> Iterator[Connection]:
+def writing(engine: Engine) -> Iterator[Connection]:
+    """Open a transaction that writes, in SQLite at once: one that read before cannot wait for another program."""
+    with engine.connect() as connection, connection.execution_options(writes=True).begin():
+        yield connection
+
+
+@contextmanager
+def begun(engine: Engine, memories: int = 0, *, writes: bool = False) -> Iterator[Connection]:
     """Open a transaction in which statements go together; what was sent may be read after the block as well."""
     with engine.connect() as connection:
         raw: Any = connection.connection.dbapi_connection
         if memories > FEW or not can_send_together(connection.dialect):
-            with connection.begin():
+            with connection.execution_options(writes=writes).begin():
                 yield connection
             return
         together = Together(connection, raw)

@@ -281,4 +281,10 @@ def _counted(parsed: ParsedQuery) -> ParsedQuery:
 
 
 def _decided(plan: RetrievalPlan) -> RetrievalPlan:
-    return replace(plan, reason="", checks=tuple(replace(check, because="") for check in plan.checks))
+    checks = tuple(replace(check, because="", margin=_rounded(check.margin)) for check in plan.checks)
+    return replace(plan, reason="", checks=checks, runner_up_margin=_rounded(plan.runner_up_margin))
+
+
+def _rounded(margin: float | None) -> float | None:
+    """Round how far a rarity is from its threshold, as it is rounded itself."""
+    return None if margin is None else round(margin, 1)

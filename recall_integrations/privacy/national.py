@@ -142,6 +142,11 @@ _snils = _of_digits(lambda d: weighted(d[:9], range(9, 0, -1)) % 101 % 100 == in
 _cuit = _of_digits(lambda d: "09987654321"[weighted(d[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == d[10])
 _END = r"(?![0-9A-Za-z]|:[0-9])"
 _MONEY_BEFORE = re.compile(r"(?:\b(?:USD|EUR|GBP|INR|CHF|JPY|CAD|AUD|Rs\.?)|[$€£¥₹]) ?$")
+THING_BEFORE = re.compile(  # numbers in groups of digits behind these are no person's
+    r"(?i:\b(?:order|invoice|ticket|tracking|booking|item|meeting(?: id)?|webinar id|article)"
+    r"(?: ?(?:no\.?|number|num|nr\.?|is))?[^a-z0-9]{1,4}$)"
+)
+THING_CHARS = 28
 # (lengths of the first group of digits, form, check).
 _FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
     ((3, 13), r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
@@ -179,8 +184,11 @@ def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
     for form, check in _BY_SIZE[size]:
         match = form.match(text, start)
         if match and check(match.group()):
-            amounts = check is _aadhaar and _MONEY_BEFORE.search(text, max(0, start - 5), start)
-            return None if amounts else match.span()
+            other = check is _aadhaar and (
+                _MONEY_BEFORE.search(text, max(0, start - 5), start)
+                or THING_BEFORE.search(text, max(0, start - THING_CHARS), start)
+            )
+            return None if other else match.span()
     return None
 
 
@@ -254,9 +262,10 @@ _CUED = re.compile(
     rf"(?<![a-z0-9])(?:{alternatives('id')})(?:(?<![a-z])|(?![a-z]))"
     r"[^a-z0-9\n]{0,4}(?:(?:number|num|no|nr|nummer|numero|número|numer|is|ist|es|est|è|é|lautet|code|id)[^a-z0-9\n]{1,4}){0,3}"
     r"(?P<id>[a-z]{0,4}[ -]?[0-9]"
-    r"(?:[ .\-/]?[0-9]|[.\-/]?[a-z](?![a-z]{2})| [a-z](?![a-z0-9])){4,20})(?![a-z0-9])"
+    r"(?:[ .\-/]?[0-9]|[.\-/]?[a-z](?![a-z]{2})| [a-z](?![a-z0-9])){4,20}|[a-z0-9]{8,12})(?![a-z0-9])"
 )
 _CUE_DIGITS_MIN = 5
+_MIXED_DIGITS_MIN = 2  # among capital letters: passports
 
 
 _CUE_STEMS = alternatives("id_stems").split("|")
@@ -272,7 +281,9 @@ def ids(text: str, low: str) -> Iterator[tuple[int, int]]:
     if not low.startswith(("rg ", "rg:")) and not any(stem in low for stem in _CUE_STEMS):
         return
     for match in _CUED.finditer(low):
-        if sum(c.isdigit() for c in match.group("id")) >= _CUE_DIGITS_MIN:
+        written = text[slice(*match.span("id"))]
+        digits = sum(c.isdigit() for c in written)
+        if digits >= _CUE_DIGITS_MIN or (digits >= _MIXED_DIGITS_MIN and written.isupper() and len(written) >= 8):
             yield match.span("id")
 
 

@@ -286,8 +286,7 @@ def _read(
     if "://" in plain.text and "@" in plain.text:
         _take(plain, found, ((start, end, "url") for start, end in secrets.credentials(plain.text)))
     _take(plain, found, ((start, end, "secret") for start, end in secrets.keys(plain)))
-    if "@" in plain.text:
-        _take(plain, found, ((start, end, "email") for start, end in secrets.emails(plain.text)))
+    _take(plain, found, ((start, end, "email") for start, end in secrets.emails(plain.text)))
     if _SOME_DIGIT.search(plain.text):
         _take(plain, found, ((start, end, "iban") for start, end in numbers.ibans(plain.text)))
         _take(plain, found, ((start, end, "id") for start, end in national.ids(plain.text, plain.low)))

@@ -33,19 +33,12 @@ _ALONE = r"(?<![A-Za-z0-9])"
 _KEY = re.compile(f"{_ALONE}(?:{_forms('issued', _AFTER)}|{_forms('dotted', '.' + _AFTER)})")
 _NAME_IN_CODE = re.compile(r"(?:npm|hf|gsk|sbp|sgp|ddp|waka|jina|pnu)(?:_[a-z]{1,15}){2,8}")  # hf_raise_for_status
 _PLAIN_PREFIX = re.compile(rf"{_ALONE}(?:sk|pk|rk|api|key)-(?=[{_AFTER}]{{0,40}}[0-9])[{_AFTER}]{{16}}")
-_RUN = re.compile(rf"[{_AFTER}]*")
-_DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*")
+_CHECKSUM = r"(?:=[0-9A-Z]{8}(?![0-9A-Za-z]))?"  # behind keys of Atlassian
+_RUN = re.compile(rf"[{_AFTER}]*{_CHECKSUM}")
+_DOTTED_RUN = re.compile(rf"(?:\.?[{_AFTER}]+)*{_CHECKSUM}")
 _JWT_BODY = re.compile(r"\.[A-Za-z0-9_-]{4}")
 _DOTS = re.compile(r"\.|^eyJ|^1//|^gl[a-z]{1,5}-")
-_HOOK = re.compile(
-    r"hooks\.slack(?:-gov)?\.com/(?:services|workflows|triggers)/[\w/-]{16,200}"
-    r"|discord(?:app)?\.com/api/(?:v[0-9]+/)?webhooks/[0-9]{6,30}/[\w-]{16,200}"
-    r"|webhook\.office\.com/webhookb2/[\w@/-]{16,400}|outlook\.office(?:365)?\.com/webhook/[\w@/-]{16,400}"
-)
 _DISCORD = re.compile(rf"{_ALONE}[MNO][A-Za-z0-9_-]{{22,28}}\.[A-Za-z0-9_-]{{6}}\.[A-Za-z0-9_-]{{27,45}}")
-_MAILCHIMP = re.compile(r"(?<![0-9A-Za-z])[0-9a-f]{32}-us[0-9]{1,2}(?![0-9A-Za-z])")
-_AZURE = re.compile(r"(?<![\w~.])[A-Za-z0-9_~.]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}")
-_OPENSHIFT = re.compile(r"sha256~[A-Za-z0-9_-]{43}")
 # Of an issuer that the table does not know: a short prefix and a long run of all three kinds of characters.
 _LIKE_A_KEY = re.compile(
     rf"{_ALONE}(?!sha[0-9]{{1,3}}-)[a-z][a-z0-9]{{1,11}}(?:[_-][a-z0-9]{{1,12}}){{0,3}}[_-](?=[a-zA-Z]{{0,40}}[0-9])"
@@ -53,10 +46,8 @@ _LIKE_A_KEY = re.compile(
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]{20,}={0,2}")
 _TOKEN = re.compile(r"[A-Za-z0-9_\-.+/=]{16,}")
-_TELEGRAM = re.compile(r"(?<![0-9])[0-9]{8,12}:AA[A-Za-z0-9_-]{30,40}")
-_NEEDLES = (
-    (":AA", _TELEGRAM), ("hook", _HOOK), ("-us", _MAILCHIMP), ("Q~", _AZURE), ("sha256~", _OPENSHIFT)
-)  # fmt: skip
+# Keys that no prefix tells: what the text holds, and their form.
+_NEEDLES = tuple((needle, re.compile(form.replace("\n", ""))) for needle, form in table("needles").items())
 _PEM = re.compile(r"-{4,5} ?begin ([a-z0-9 ]{0,40}private key(?: block)?|pgp [a-z ,/0-9]{1,30}) ?-{4,5}")
 _CLOSING = re.compile(r"-{4,5} ?end [a-z0-9 ]{1,50}-{0,5}")
 _PUTTY = re.compile(r"putty-user-key-file-[0-9]")
@@ -86,6 +77,9 @@ _LOCAL = re.compile(  # read backwards; letters of a script without spaces are n
     rf"[{_LATIN}_.+%-]+(?:'[{_LATIN}][{_LATIN}_.+%-]*)?|[\w.+%-]+|\"[^\"\n\0]{{1,64}}\""
 )
 _HOST = re.compile(r"(?:[\w-]{1,200}\.){1,20}(?:xn--[\w-]{2,60}|[A-Za-z]{2,}|[^\W\d_]{2,})")
+_AT = re.compile(r"[\[({<] ?(?i:at|ät|arroba|@) ?[\])}>] ?")
+_DOT = r"(?:\.| ?[\[({<] ?(?i:dot|punkt|punto|ponto|point|\.) ?[\])}>] ?)"
+_SPELT_HOST = re.compile(rf"(?:[\w-]{{1,63}}{_DOT}){{1,5}}[^\W\d_]{{2,24}}")
 _DENSITY = re.compile(r"[1-9]x\.(?:png|jpe?g|gif|webp|svg)")  # me@2x.png
 _LOCAL_MAX = 256
 _SCHEME_MAX = 20
@@ -102,7 +96,7 @@ def keys(plain: Plain) -> Iterator[tuple[int, int]]:
             yield from _opaque(text, token.start(), token.end())
     for needle, pattern in _NEEDLES:
         if needle in text:
-            yield from (m.span() for m in pattern.finditer(text))
+            yield from (m.span("value" if "value" in pattern.groupindex else 0) for m in pattern.finditer(text))
     if "pass" in low:
         yield from (m.span("value") for m in _PASS.finditer(low))
     if any(word in low for word in _SCHEMES):
@@ -192,7 +186,13 @@ def credentials(text: str) -> Iterator[tuple[int, int]]:
 
 
 def emails(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans of e-mail addresses with a dotted domain."""
+    """Yield the spans of e-mail addresses with a dotted domain, also of "lee [at] example [dot] org"."""
+    for sign in _AT.finditer(text):
+        end = sign.start() - text.endswith(" ", 0, sign.start())
+        host = _SPELT_HOST.match(text, sign.end())
+        local = _LOCAL.match(text[max(0, end - _LOCAL_MAX) : end][::-1]) if host else None
+        if host and local:
+            yield end - local.end(), host.end()
     done = 0
     at = text.find("@")
     while at >= 0:
@@ -223,11 +223,12 @@ _STEMS = tuple((stem, re.compile(around)) for stem, around in table("secret_stem
 _OTHER_STEMS = re.compile(alternatives("password_other") + "|" + alternatives("secret_other_stems"))
 
 _REMARK = r"(?: [(\[][^()\[\]\n\0]{1,40}[)\]])?"
-_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?|(?P<gap%s> [^\W\d_]{{2,15}}?)??)"
+_WORDS = r" [^\W\d_]{2,15}?(?: [^\W\d_a-z]{2,15})?"  # the second of a script without Latin letters
+_FOR = rf"(?: (?:{alternatives('secret_for')}) [^\n:=.,;\0]{{1,30}}?|(?P<gap%s>{_WORDS})??)"
 _LINK = re.compile(
     # Assigned: ":", "=" and their like.
     rf"\\?[\"'`]?\]?[*_~]{{0,3}}{_REMARK}{_FOR % 1}[*_~]{{0,3}}(?: ?: ?[a-z&][\w\[\]&. |]{{0,20}}(?= ?= ?[\"'`]))?"
-    r" {0,4}(?:(?P<loose>\.{2,8}:?|\||-{1,2}(?= ))|(?P<assigned>=>|:=|={1,3}|[:：]|-{1,2}>|[→⇒]))"
+    r" {0,4}(?:(?P<loose>\.{2,8}:?|\||(?:-{1,2}|—)(?= ))|(?P<assigned>=>|:=|={1,3}|[:：]|-{1,2}>|[→⇒]))"
     r"[*_~]{0,3} {0,8}(?:[>|][+-]?(?=\n))?(?P<line>(?:\r?\n[ >*-]{0,12}){1,2})?"
     # Given: the `value` of a property, the argument beside its name, the text of an element.
     r"|(?P<given>\\?[\"']?[ ,/]{0,3}(?:\n[ ]{0,12})?[\"']?value[\"']? ?[:=] ?"
@@ -253,6 +254,8 @@ _BARE = re.compile(rf"[^\s\0]{{1,{_VALUE_MAX}}}")
 _NEXT = re.compile(alternatives("secret_next"))
 _DIGIT = re.compile("[0-9]")
 _STRONG = re.compile(r"(?=\S*[a-z])(?=\S*[0-9])\S*?(?:[!#$%&*+=?^~]|@(?!\S*\.))\S*")  # a letter, a digit, a sign
+_MIXED = re.compile(r"(?=.*[A-Za-z].*[0-9].*[A-Za-z])[^\W_]{8,40}")  # "swordfish7x"
+_SPACED_CODE = re.compile(r"[0-9]{2,4}(?: [0-9]{2,4}){1,3}(?![\w:]|[.,][0-9])")  # "482 911"
 _USER_FIRST = re.compile(r"[\w.@+-]{1,40}(?: ?[/|,] ?|:(?! ))")
 _PLAIN_WORDS = re.compile(r"[\"'`]?(?P<words>[^\W\d_]{3,12}(?: [^\W\d_]{3,12}){3,23})(?=[\"'`.]*\s*(?:\n|$))")
 _NUMBER = re.compile(alternatives("secret_number"))
@@ -379,7 +382,9 @@ def _value(text: str, low: str, kind: str, link: re.Match[str]) -> _Value | None
             return _Value(text, *words.span("words"), quoted=False)
     if (link["assigned"] or link["loose"] or link["told"]) and (fillers := _FILLERS.match(low, at)):
         at = fillers.end()
-    if kind == "pair" and (user := _USER_FIRST.match(low, at)):
+    if kind == "code" and (spaced := _SPACED_CODE.match(low, at)):
+        return _Value(text, *spaced.span(), quoted=False)
+    if kind == "pair" and not low.endswith("pass", 0, link.start()) and (user := _USER_FIRST.match(low, at)):
         at = user.end()
     return _read(text, low, at)
 
@@ -400,15 +405,17 @@ def _fits(low: str, start: int, kind: str, link: re.Match[str], value: _Value) -
     if link["given"] and link["given"].endswith(">") and low.rfind("<", max(0, start - 60), start) < 0:
         return False
     if kind == "weak":
-        return value.opaque and bool(link["assigned"] or link["given"])
+        return value.opaque and bool(link["assigned"] or link["given"] or (link["told"] and len(value.written) >= 24))
     if kind == "code":
         digits = sum(c.isdigit() for c in value.written)
         if low.startswith("cv", start):
             return 3 <= digits == len(value.written)
         coded = value.code and not (how == "beside" and _YEAR.match(low, value.start))
-        return coded and " " not in value.written and (digits >= 4 or len(value.written) >= 6)
+        coded = coded and (" " not in value.written or _SPACED_CODE.fullmatch(value.written) is not None)
+        return coded and (digits >= 4 or len(value.written) >= 6)
     if kind == "pair":
         strong = link["told"] and len(value.written) >= 6 and _STRONG.fullmatch(low, value.start, value.end)
+        strong = strong or (link["told"] and low.startswith("pass", start) and _MIXED.fullmatch(value.written))
         return bool(strong or (link["assigned"] and value.code and "(" not in link.group()))
     if link["gap1"] or link["gap2"]:
         return kind != "phrase" and value.code and not value.written.isdigit() and not low.startswith("token", start)

@@ -213,7 +213,7 @@ class _Reply:
                 *given,
                 *(header for header in UNLESS_SAID if header[0] not in said),
                 (b"x-request-id", self._request_id),
-                (b"server-timing", b"total;dur=%.1f" % took),
+                (b"server-timing", b"total;dur=%d" % took),
                 (b"x-content-type-options", b"nosniff"),
             ]
         await self._send(message)

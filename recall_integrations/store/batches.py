@@ -243,7 +243,7 @@ class Batches:
         parts = self._parts
         scopes: dict[Scope, int] = {}
         try:
-            with begun(parts.engine, len(batches[0].memories) if len(batches) == 1 else 0) as connection:
+            with begun(parts.engine, len(batches[0].memories) if len(batches) == 1 else 0, writes=True) as connection:
                 if not parts.stamped:
                     put_meta(connection, "embedding", parts.asking.fingerprint)
                 measured = parts.worth.note(connection)

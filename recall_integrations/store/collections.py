@@ -33,6 +33,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import pruned_upto
+from recall_integrations.database.sending import writing
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import (
     NO_HOME,
@@ -367,7 +368,7 @@ class Collections:
         `new`: `NO_HOME` = none; `None` = one with a new name.
         """
         s = schema.scopes
-        with self._writing(), self._engine.begin() as connection:
+        with self._writing(), writing(self._engine) as connection:
             if new is None:
                 store = homes.store_of(connection) if self.shared else homes.FILES
                 new = homes.new(store, scope_id, self._fingerprint())
@@ -491,7 +492,7 @@ class Collections:
         """Note in the record how far a collection reaches, if it still reaches to `home.until`."""
         s = schema.scopes
         reached = update(s).where(s.c.scope_id == scope_id, s.c.vector_home == home.name)
-        with self._writing(), self._engine.begin() as connection:
+        with self._writing(), writing(self._engine) as connection:
             connection.execute(reached.where(s.c.vector_until == home.until).values(vector_until=upto))
         self._forget(scope_id)
         self._checked.add(home.name)
@@ -551,7 +552,7 @@ class Collections:
             return
         for name in names:
             self.server.drop(name)
-        with self._writing(), self._engine.begin() as connection:
+        with self._writing(), writing(self._engine) as connection:
             homes.removed(connection, names)
 
     def _could_not(self, error: BaseException) -> None:
@@ -621,7 +622,7 @@ class Collections:
             self._files.empty()
             self._unseen = False
             self._seen.set()
-            with self._engine.begin() as connection:
+            with writing(self._engine) as connection:
                 homes.removed(connection, homes.left(connection, files=True))
         return bool(found)
 

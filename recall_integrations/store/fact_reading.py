@@ -24,7 +24,7 @@ from sqlalchemy import Connection, and_, func, select
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.database import schema
 from recall_integrations.database.meta import get_meta, put_meta, spent_key
-from recall_integrations.database.sending import insert_rows
+from recall_integrations.database.sending import insert_rows, writing
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm
 from recall_integrations.facts.by_llm import (
@@ -279,7 +279,7 @@ class FactReader:
         touching = Removing(parts)
         with parts.write_lock, parts.revisions.writing(batch.scope):
             parts.check_open()
-            with parts.engine.begin() as connection:
+            with writing(parts.engine) as connection:
                 mine = m.scope_id == batch.scope_id
                 there = set(connection.execute(select(m.num).where(mine, m.num.in_(nums))).scalars())
                 made: list[dict[str, Any]] = []
@@ -311,7 +311,7 @@ class FactReader:
     def _spend(self) -> None:
         with self._parts.write_lock:
             self._parts.check_open()
-            with self._parts.engine.begin() as connection:
+            with writing(self._parts.engine) as connection:
                 since, calls = self._spent(connection)
                 put_meta(connection, spent_key(connection), json.dumps({"since": since, "calls": calls + 1}))
 

@@ -17,7 +17,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.meta import tenant_of
-from recall_integrations.database.sending import in_parts, insert_rows
+from recall_integrations.database.sending import in_parts, insert_rows, writing
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.privacy.door import told
@@ -116,7 +116,7 @@ class Indexes:
             puts = [c for c in puts if c.num not in there]
         texts = [c.content or "" for c in puts]
         vectors = self.embed(texts) if given is None else given.of(texts)
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             v = schema.vectors
             for part in in_parts(puts):
                 mine = v.c.scope_id.in_({c.scope_id for c in part})
@@ -177,7 +177,7 @@ class Indexes:
         """Make the collections anew from the store. `embed=True` also makes every vector anew (another embedding)."""
         if embed:
             self._embed_all(progress)
-        with self._engine.begin() as connection:
+        with writing(self._engine) as connection:
             vectors = connection.execute(select(func.count()).select_from(schema.vectors)).scalar_one()
             if embed or vectors >= count_all(connection):
                 journal.move(connection, SEMANTIC, journal.last_seq(connection))
@@ -196,7 +196,7 @@ class Indexes:
             if not rows:
                 return
             found = self.embed([indexed_text(r.text, r.actor) for r in rows])
-            with self._engine.begin() as connection:
+            with writing(self._engine) as connection:
                 for row in rows:
                     connection.execute(v.delete().where(v.c.scope_id == row.scope_id, v.c.num == row.num))
                 insert_rows(connection, v, vector_rows(rows, found))

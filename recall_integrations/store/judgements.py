@@ -22,7 +22,7 @@ from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
 from recall_integrations.database.meta import get_meta, put_meta
-from recall_integrations.database.sending import streamed
+from recall_integrations.database.sending import streamed, writing
 from recall_integrations.errors import StoreError
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.store.parts import StoreParts
@@ -82,7 +82,7 @@ class Judgements:
         parts = self._parts
         with parts.write_lock, parts.errors():
             parts.check_open()
-            with parts.engine.begin() as connection:
+            with writing(parts.engine) as connection:
                 yield connection, None if scope is None else parts.scopes.get(scope)
 
     def of(self, scope: Scope) -> tuple[Judged, ...]:
@@ -249,7 +249,7 @@ class LearnedRows:
 
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
-        with translated(self._held.mapped), self._held.engine.begin() as connection:
+        with translated(self._held.mapped), writing(self._held.engine) as connection:
             yield connection
 
 

@@ -16,7 +16,7 @@ from sqlalchemy import and_, func, select, update
 
 from recall_integrations.adapters.rows import SCOPE_KEYS, row_of
 from recall_integrations.database import schema
-from recall_integrations.database.sending import in_parts
+from recall_integrations.database.sending import in_parts, writing
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.facts.rows import REPLACES
 from recall_integrations.facts.said import USER, name_key, subject_key
@@ -265,7 +265,7 @@ def add_refs(parts: StoreParts, scope: Scope, refs: Mapping[str, Sequence[str]])
             if scope_id is None:
                 return set()
             there: set[str] = set()
-            with parts.engine.begin() as connection:
+            with writing(parts.engine) as connection:
                 for part in in_parts(sorted(refs)):
                     chosen = select(m.c.id, m.c.refs).where(m.c.scope_id == scope_id, m.c.id.in_(part))
                     for one, known in connection.execute(chosen).all():

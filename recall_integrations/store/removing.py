@@ -115,7 +115,7 @@ class Removing:
     ) -> tuple[int, int]:
         parts = self._parts
         with parts.revisions.writing(scope):
-            with begun(parts.engine, most) as connection:
+            with begun(parts.engine, most, writes=True) as connection:
                 nums = sorted(chosen(connection, scope_id))
                 if not nums:
                     return 0, 0

@@ -14,7 +14,7 @@ from sqlalchemy import Connection, insert, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.postgres_errors import is_lost
-from recall_integrations.database.sending import FEW, check_texts, in_parts
+from recall_integrations.database.sending import FEW, check_texts, in_parts, writing
 from recall_integrations.errors import RecallError
 from recall_integrations.indexes.bm25 import Bm25
 from recall_integrations.observability.progress import Told, counted
@@ -305,7 +305,7 @@ def _declared(parts: StoreParts, names: Sequence[str], scope: Scope) -> str:
         scope_id = parts.scopes.get(scope)
         earlier = set() if scope_id is None else {num for name in names for num in _saying(parts, scope_id, name)}
         try:
-            with parts.engine.begin() as connection:
+            with writing(parts.engine) as connection:
                 scope_id = scope_id or rows.add_scope(connection, scope)
                 ent = parts.catalog.declare(connection, scope_id, names[0], names[1:])
                 _link(connection, scope_id, ent, names, sorted(earlier))

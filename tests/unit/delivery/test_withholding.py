@@ -83,6 +83,16 @@ def test_block_leaves_what_was_counted_and_decided(store: MemoryStore) -> None:
     assert [(c.rule, c.fired, c.because) for c in plan.checks] == [(c.rule, c.fired, "") for c in plain.plan.checks]
 
 
+def test_block_does_not_count_the_memories_that_have_a_word() -> None:
+    said = set()
+    for holding in (10, 11):
+        with MemoryStore.open(embedding=HashEmbedding()) as store:
+            store.remember_many([Memory(f"{'oysters' if i < holding else 'bread'} at pier {i}") for i in range(100)])
+            plan = recalled(store, "oysters", "block").plan
+            said.add((plan.name, plan.runner_up_margin, *(check.margin for check in plan.checks)))
+    assert len(said) == 1
+
+
 @pytest.mark.parametrize("strict", [False, True])
 def test_a_query_that_cannot_be_redacted_in_time_is_not_shown(
     store: MemoryStore, monkeypatch: pytest.MonkeyPatch, strict: bool
