@@ -22,7 +22,7 @@ from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.by_table.wording import Together, Wording, listed
 from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.ranking.arranging.negation import demote, negation_scores
+from recall_integrations.ranking.arranging.moves import demote, negation_scores
 from recall_integrations.text import stem
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, Scope
 from recall_integrations.types.query import NEGATED, SESSION
