@@ -534,20 +534,6 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         known = next((result for run in runs if (result := self._runs.of(run)) is not None), runs[0])
         return self.feedback(known, **said)
 
-    def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
-        """Give feedback on the memories that an answer of LlamaIndex cites, once for each recall.
-
-        Args:
-            response: a response whose text cites `[2]` or `[1, 3]` of its `source_nodes`, as of `CitationQueryEngine`;
-                or a list of the nodes that are cited. Nodes in `source_nodes` that are not cited count neither way.
-
-        Raises:
-            NotFound: no cited node came from a recall that is still known.
-        """
-        from recall_integrations.adapters.judged import cited_of
-
-        return tuple(self.feedback(result, cited=ids) for result, ids in cited_of(response).items())
-
     def _arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         if not given.keys() <= TAKEN:
             refuse_unknown("A call", given.keys() - TAKEN, ARGUMENTS)

@@ -1,17 +1,16 @@
-"""Feedback as the frameworks have it: by the run of a callback, in LangSmith's format, by the nodes of a response."""
+"""Feedback as the frameworks have it: by the run of a callback, or in LangSmith's format."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from cachetools import FIFOCache
 
 from recall_integrations.adapters.shapes import RESULT
-from recall_integrations.errors import InvalidArgument, NotFound
-from recall_integrations.patterns import regex
+from recall_integrations.errors import InvalidArgument
 
 RUNS_MAX = 2_000
 OF_RUN_MAX = 64  # recalls of one run
@@ -19,7 +18,6 @@ OF_RUN_MAX = 64  # recalls of one run
 KEYS = ("user_score", "user_rating", "thumbs", "helpful", "helpfulness", "rating", "feedback")
 _IDS = ("helpful", "wrong", "cited")
 _WORDS = {"up": True, "down": False, "thumbs_up": True, "thumbs_down": False}
-_CITED = regex(r"\[(\d{1,3}(?:\s*,\s*\d{1,3})*)\]")
 
 
 class Runs:
@@ -82,32 +80,6 @@ def _score(score: object) -> float | bool:
     if isinstance(score, bool) or (isinstance(score, int | float) and 0 <= score <= 1):
         return score
     raise InvalidArgument(f"score must be from 0 to 1, true or false, not {score!r:.40}. Divide it by its largest.")
-
-
-def cited_of(given: Any) -> dict[str, list[str]]:
-    """Return, for each result, the memories that an answer cites.
-
-    `given` is a LlamaIndex response, whose text cites `[2]` or `[1, 3]` of its `source_nodes`, or the cited nodes.
-    """
-    sources = getattr(given, "source_nodes", None)
-    nodes = list(given) if sources is None and isinstance(given, Iterable) else _numbered(given, sources or [])
-    found: dict[str, list[str]] = {}
-    for node in nodes:
-        metadata = getattr(getattr(node, "node", node), "metadata", {})
-        if RESULT in metadata:
-            found.setdefault(str(metadata[RESULT]), []).append(str(metadata["recall_id"]))
-    if not found:
-        raise NotFound(
-            f"No node that is cited has {RESULT} in its metadata. Give a response whose text cites its sources by "
-            "number ([1]), as CitationQueryEngine makes it, or the nodes that are cited."
-        )
-    return {result: list(dict.fromkeys(ids)) for result, ids in found.items()}
-
-
-def _numbered(response: Any, sources: Sequence[Any]) -> list[Any]:
-    text = str(getattr(response, "response", None) or "")
-    numbers = dict.fromkeys(int(part) for found in _CITED.finditer(text) for part in found.group(1).split(","))
-    return [sources[number - 1] for number in numbers if 1 <= number <= len(sources)]
 
 
 def result_of(runs: Runs, given: Any) -> Any:
