@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.ranking.calibration import (
     HIT,
     RESULT,
@@ -21,7 +22,6 @@ from recall_integrations.ranking.calibration import (
     result_inputs,
 )
 from recall_integrations.ranking.feature_sum import Ranking
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
 
 Bools = NDArray[np.bool_]

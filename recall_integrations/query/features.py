@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from recall_integrations.languages.tables import english
+from recall_integrations.languages import english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.cues import HYBRID, INTENTS, KNOWLEDGE, NEURAL, intents
 from recall_integrations.text import STOP_WORDS, Token, idf, length_in_words, stem, tokenize

@@ -12,8 +12,8 @@ from rapidfuzz.distance import OSA
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery
+from recall_integrations.languages import ENGLISH, unread
 from recall_integrations.languages.phrases import blanked
-from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
 from recall_integrations.query.asking import asides, is_told
 from recall_integrations.query.by_table.cues import no_keywords, relations, type_cues

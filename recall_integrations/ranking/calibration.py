@@ -38,7 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.features.bm25 import Values, weighted
+from recall_integrations.indexes.kernels import Values, weighted
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.records import record
 from recall_integrations.text import idf

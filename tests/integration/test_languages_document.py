@@ -9,8 +9,7 @@ import pytest
 
 from recall_integrations.embeddings import base
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.languages import READ, name_of
-from recall_integrations.languages.tables import SECTIONS, unread
+from recall_integrations.languages import READ, SECTIONS, name_of, unread
 from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
 from recall_integrations.text.detection import NAMES

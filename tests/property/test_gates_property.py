@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.languages.tables import english
+from recall_integrations.languages import english
 from recall_integrations.query import features
 from recall_integrations.query.by_table import negation
 from recall_integrations.query.by_table.negation import find_negations

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 
 from recall_integrations.arms.second_hop import SecondHop
 from recall_integrations.indexes.columns import Rows, TextColumns
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.indexes.lexicon import TERMS_MAX
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import idf
 

@@ -15,8 +15,7 @@ from langchain_core.tracers.root_listeners import RootListenersTracer
 from langsmith.schemas import Feedback as LangSmithFeedback
 
 from recall_integrations import OptimizedRecallRetriever
-from recall_integrations.adapters.judged import Runs, langsmith_said
-from recall_integrations.adapters.shapes import RESULT
+from recall_integrations.adapters.shapes import RESULT, Runs, langsmith_said
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.types import Scope
 from tests.rows import each_row
