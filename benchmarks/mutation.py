@@ -63,7 +63,6 @@ TESTS: dict[str, tuple[str, ...]] = {
         *_RECALL,
     ),
     "ranking/features/match.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
-    "ranking/features/texts.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
     "ranking/features/conversation.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
     "ranking/features/record.py": ("tests/unit/ranking/features", "tests/unit/ranking"),
     "arms/graph.py": ("tests/unit/arms/test_graph.py", "tests/contract/test_arms.py"),

@@ -26,8 +26,7 @@ from zoneinfo import ZoneInfo
 
 from pydantic import ConfigDict, Field, PrivateAttr, ValidationError
 
-from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
-from recall_integrations.adapters.shapes import TEXT, format_of
+from recall_integrations.adapters.shapes import LANGCHAIN, LLAMA_INDEX, TEXT, format_of
 from recall_integrations.errors import InvalidArgument, InvalidMemory, NotSearched, refuse_unknown
 from recall_integrations.optimizer import QueryOptimizer
 from recall_integrations.store.memory_store import MemoryStore
@@ -42,8 +41,8 @@ if TYPE_CHECKING or LANGCHAIN:
 
     from recall_integrations.adapters.documents import documents_of, memory_of_document, run_of, tell_not_searched
 else:
-    from recall_integrations.adapters.absent import Absent as Document
-    from recall_integrations.adapters.absent import NoLangChain as LangChainRetriever
+    from recall_integrations.adapters.shapes import Absent as Document
+    from recall_integrations.adapters.shapes import NoLangChain as LangChainRetriever
 
 if TYPE_CHECKING or LLAMA_INDEX:
     from llama_index.core.base.base_retriever import BaseRetriever as LlamaIndexRetriever
@@ -63,13 +62,13 @@ if TYPE_CHECKING or LLAMA_INDEX:
         span,
     )
 else:
-    from recall_integrations.adapters.absent import Absent as BaseNode
-    from recall_integrations.adapters.absent import NoLlamaIndex as LlamaIndexRetriever
+    from recall_integrations.adapters.shapes import Absent as BaseNode
+    from recall_integrations.adapters.shapes import NoLlamaIndex as LlamaIndexRetriever
 
 if TYPE_CHECKING:
     from uuid import UUID
 
-    from recall_integrations.adapters.judged import Runs
+    from recall_integrations.adapters.shapes import Runs
     from recall_integrations.config import RecallConfig
     from recall_integrations.ontop.following import Refreshed
     from recall_integrations.ontop.optimizer import OnTopOptimizer
@@ -229,7 +228,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             LangChainRetriever.__init__(self, **fields)
         except ValidationError as e:
             raise InvalidArgument(f"OptimizedRecallRetriever cannot be made: {e}") from e
-        from recall_integrations.adapters.judged import Runs
+        from recall_integrations.adapters.shapes import Runs
 
         self._verbose, self._runs = verbose, Runs()
 
@@ -502,7 +501,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
             NotFound: result and run are forgotten, and no query is given. A copy in another process knows other runs.
             InvalidArgument: no feedback is given, or several recalls belong to the run.
         """
-        from recall_integrations.adapters.judged import result_of
+        from recall_integrations.adapters.shapes import result_of
 
         if said.get("query") is not None and said.get("scope") is None:
             said["scope"] = self.scope
@@ -525,7 +524,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         Raises:
             NotFound, InvalidArgument: as `feedback`; or the score has another range.
         """
-        from recall_integrations.adapters.judged import KEYS, langsmith_said
+        from recall_integrations.adapters.shapes import KEYS, langsmith_said
 
         found = langsmith_said(given, KEYS if keys is None else keys)
         if found is None:
@@ -533,20 +532,6 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         runs, said = found
         known = next((result for run in runs if (result := self._runs.of(run)) is not None), runs[0])
         return self.feedback(known, **said)
-
-    def feedback_cited(self, response: Any) -> tuple[Feedback, ...]:
-        """Give feedback on the memories that an answer of LlamaIndex cites, once for each recall.
-
-        Args:
-            response: a response whose text cites `[2]` or `[1, 3]` of its `source_nodes`, as of `CitationQueryEngine`;
-                or a list of the nodes that are cited. Nodes in `source_nodes` that are not cited count neither way.
-
-        Raises:
-            NotFound: no cited node came from a recall that is still known.
-        """
-        from recall_integrations.adapters.judged import cited_of
-
-        return tuple(self.feedback(result, cited=ids) for result, ids in cited_of(response).items())
 
     def _arguments(self, given: Mapping[str, Any]) -> dict[str, Any]:
         if not given.keys() <= TAKEN:
@@ -597,7 +582,7 @@ class OptimizedRecallRetriever(_WithRun, LlamaIndexRetriever):
         """Return the error for callbacks if nothing was searched, and log it once; `None` otherwise."""
         if result.searched:
             return None
-        from recall_integrations.delivery.searched import not_searched, warn_once
+        from recall_integrations.delivery.showing import not_searched, warn_once
 
         warn_once(result)
         return not_searched(result)

@@ -67,7 +67,10 @@ from recall_integrations.evaluation.questions import Question
 from recall_integrations.ranking.calibration import (
     READ,
     Calibration,
+    Doubles,
+    Hidden,
     K,
+    Logistic,
     from_json,
     hit_inputs,
     unknown_share,
@@ -76,7 +79,6 @@ from recall_integrations.ranking.calibration import (
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.features.compute import Features
 from recall_integrations.ranking.features.feature import FeatureSet
-from recall_integrations.ranking.layered import Doubles, Hidden, Logistic
 from recall_integrations.types import Scope
 
 # Set → kind: what is left out together.

@@ -51,7 +51,7 @@ from recall_integrations.indexes.times import to_micros
 from recall_integrations.indexes.windows import asked_mask
 from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel, names_of, surer, wanted
 from recall_integrations.ranking.arranging.pairs import INPUTS, Compared, compared
-from recall_integrations.ranking.layered import Hidden, Logistic
+from recall_integrations.ranking.calibration import Hidden, Logistic
 from recall_integrations.recall.runner import RecallState, Stage, Turn
 
 FOLDS = 5

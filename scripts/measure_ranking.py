@@ -33,12 +33,12 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.evaluation.questions import Question
 from recall_integrations.indexes.columns import window_rows
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.indexes.lexicon import query_terms, shared
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranker
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import FEATURES, Features, compute
 from recall_integrations.ranking.features.match import FeatureInput
 from recall_integrations.text import stems

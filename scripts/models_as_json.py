@@ -6,8 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from recall_integrations.ranking.calibration import FORMAT, Calibration
-from recall_integrations.ranking.layered import Logistic
+from recall_integrations.ranking.calibration import FORMAT, Calibration, Logistic
 
 
 def logistic_data(model: Logistic) -> dict[str, Any]:

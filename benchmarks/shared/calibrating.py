@@ -10,11 +10,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.calibration import HIT, RESULT, Calibration, K, hit_inputs, result_inputs
+from recall_integrations.indexes.kernels import Values
+from recall_integrations.ranking.calibration import (
+    HIT,
+    RESULT,
+    Calibration,
+    Doubles,
+    K,
+    Logistic,
+    hit_inputs,
+    result_inputs,
+)
 from recall_integrations.ranking.feature_sum import Ranking
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.layered import Doubles, Logistic
 
 Bools = NDArray[np.bool_]
 Fitting = Callable[[Doubles, Bools, Doubles, tuple[str, ...]], Logistic]

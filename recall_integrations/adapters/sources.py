@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from recall_integrations.adapters.absent import LANGCHAIN, LLAMA_INDEX
 from recall_integrations.adapters.embedding import Adapter, resolve_embedding
-from recall_integrations.adapters.shapes import own, plain
+from recall_integrations.adapters.shapes import LANGCHAIN, LLAMA_INDEX, own, plain
 from recall_integrations.embeddings import base as identity
 from recall_integrations.embeddings.base import Embedding, has_ancestor
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, InvalidArgument, InvalidMemory
@@ -28,7 +27,7 @@ from recall_integrations.records import record
 if TYPE_CHECKING or LANGCHAIN:
     from langchain_core.documents import Document
 else:
-    from recall_integrations.adapters.absent import Absent as Document
+    from recall_integrations.adapters.shapes import Absent as Document
 
 if TYPE_CHECKING or LLAMA_INDEX:
     from llama_index.core.schema import BaseNode, MetadataMode
@@ -36,7 +35,7 @@ if TYPE_CHECKING or LLAMA_INDEX:
 
     from recall_integrations.adapters.nodes import node_besides
 else:
-    from recall_integrations.adapters.absent import Absent as BaseNode
+    from recall_integrations.adapters.shapes import Absent as BaseNode
 
 COSINE, L2, IP, UNKNOWN = "cosine", "l2", "ip", ""
 Vector = NDArray[np.float32]

@@ -23,7 +23,7 @@ from recall_integrations.indexes.kernels import heads as heads_of
 from recall_integrations.indexes.lexicon import Lexicon
 from recall_integrations.indexes.scope_view import Mask, Rows, ScopeView, of_types
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, looks_ordinary
+from recall_integrations.query.entities.state import ACRONYMS, CALENDAR_WORDS, looks_ordinary
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, content, tokenize
 from recall_integrations.text.by_language import SEP, language_of, stop_words

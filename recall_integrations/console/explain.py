@@ -27,8 +27,7 @@ from recall_integrations.console.rendering import (
 )
 from recall_integrations.delivery.highlights import marks
 from recall_integrations.facts.slots import Slots
-from recall_integrations.languages import READ, tables
-from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.languages import ENGLISH, READ, tables
 from recall_integrations.planning.planner import WINDOW_CONFIDENCE_MIN, WITHOUT, decides, make_plan
 from recall_integrations.query.features import IMPLICIT, WEIGHTS
 from recall_integrations.text.shortening import plain

@@ -20,8 +20,7 @@ from rich.text import Text
 
 from recall_integrations.adapters.scopes import scope_text
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.searched import not_searched
-from recall_integrations.delivery.showing import Showing, Shown, shown_facts
+from recall_integrations.delivery.showing import Showing, Shown, not_searched, shown_facts
 from recall_integrations.facts.slots import Slots
 from recall_integrations.indexes.times import from_micros
 from recall_integrations.privacy.door import Door

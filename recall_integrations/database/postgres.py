@@ -27,8 +27,8 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import LOCK_S, Pool, connection_class, look_after, translated
-from recall_integrations.database.meta import check_version, make_tables, version_in
 from recall_integrations.database.postgres_errors import mapped_error, shown
+from recall_integrations.database.schema import check_version, make_tables, version_in
 from recall_integrations.errors import MissingExtra, StoreError, StoreVersionError, installing
 from recall_integrations.patterns import regex
 from recall_integrations.records import record

@@ -18,8 +18,7 @@ from sqlalchemy.sql import Delete, Select, Update
 from sqlalchemy.sql.elements import TextClause
 
 from recall_integrations.database.connections import LOCK_S, one_was_lost, remaining
-from recall_integrations.database.meta import tenant_of
-from recall_integrations.database.schema import SQL_VARIABLES
+from recall_integrations.database.schema import SQL_VARIABLES, tenant_of
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.records import record
 

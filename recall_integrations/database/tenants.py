@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Connection, Engine, text
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import OWED, get_meta, spent_by, tenant_of
 from recall_integrations.database.postgres import mapped_errors
 from recall_integrations.database.postgres_errors import shown
+from recall_integrations.database.schema import OWED, get_meta, spent_by, tenant_of
 from recall_integrations.errors import InvalidArgument, StoreError, StoreVersionError
 from recall_integrations.records import record
 from recall_integrations.types import checked_id

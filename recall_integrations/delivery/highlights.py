@@ -18,7 +18,7 @@ from recall_integrations.indexes.columns import WORDS_MAX
 from recall_integrations.indexes.kernels import heads
 from recall_integrations.indexes.lexicon import QueryTerms, query_terms, shared
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.entities.state import is_ordinary
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.query.temporal.lexicon import MONTH
 from recall_integrations.query.temporal.parser import may_have_window, parse_window

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from recall_integrations.delivery.explanation import SURE
 from recall_integrations.delivery.packing import estimate_tokens, pack, with_text
-from recall_integrations.delivery.searched import not_searched
+from recall_integrations.delivery.showing import not_searched
 from recall_integrations.errors import refusing_unknown
 from recall_integrations.frameworks.given import WhichScope, optimizer_of, said, scope_now, score_min_of, zone_of
 from recall_integrations.privacy.door import Door

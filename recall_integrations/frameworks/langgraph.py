@@ -17,7 +17,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from recall_integrations.delivery.searched import checked
+from recall_integrations.delivery.showing import checked
 from recall_integrations.errors import InvalidArgument, InvalidMemory, extra
 from recall_integrations.frameworks.given import optimizer_of
 from recall_integrations.frameworks.items import (

@@ -8,7 +8,7 @@ from typing import Any
 from pydantic import Field, PrivateAttr
 
 from recall_integrations.delivery.packing import estimate_tokens
-from recall_integrations.delivery.searched import not_searched, warn_once
+from recall_integrations.delivery.showing import not_searched, warn_once
 from recall_integrations.errors import extra, refuse_unknown
 from recall_integrations.frameworks.given import optimizer_of, said, score_min_of, within_chars, zone_of
 from recall_integrations.optimizer import QueryOptimizer

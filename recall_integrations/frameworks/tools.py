@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints, overl
 from pydantic import BaseModel, BeforeValidator, Field, WithJsonSchema, create_model
 from typing_extensions import TypedDict
 
-from recall_integrations.delivery.searched import checked
+from recall_integrations.delivery.showing import checked
 from recall_integrations.errors import InvalidArgument, NotFound, NotSearched, RecallError, extra, refusing_unknown
 from recall_integrations.frameworks.given import (
     WhichScope,

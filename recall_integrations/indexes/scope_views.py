@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, and_, func, null, select
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import pruned_upto
+from recall_integrations.database.schema import pruned_upto
 from recall_integrations.database.sending import begun, in_parts, reading, streamed
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.indexes import damage, kept_columns, lexicon

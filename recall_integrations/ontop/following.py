@@ -28,7 +28,7 @@ from sqlalchemy import Text, select, type_coerce
 from recall_integrations.adapters.shapes import DIGEST, own
 from recall_integrations.adapters.sources import Row, Source, in_pages
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.database.sending import in_parts
 from recall_integrations.errors import InvalidArgument, InvalidMemory, StorePathError
 from recall_integrations.observability.progress import counted

@@ -32,10 +32,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.languages import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.cues import courtesies, tense_of
-from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.entities.state import is_ordinary
 from recall_integrations.query.findings import Findings
 from recall_integrations.query.temporal.parser import may_have_window
 from recall_integrations.query.temporal.tense import PAST, asked_tense

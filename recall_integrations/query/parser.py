@@ -12,17 +12,16 @@ from rapidfuzz.distance import OSA
 
 from recall_integrations.config import RecallConfig
 from recall_integrations.errors import InvalidQuery
+from recall_integrations.languages import ENGLISH, unread
 from recall_integrations.languages.phrases import blanked
-from recall_integrations.languages.tables import ENGLISH, unread
 from recall_integrations.query import features
 from recall_integrations.query.asking import asides, is_told
 from recall_integrations.query.by_table.cues import no_keywords, relations, type_cues
 from recall_integrations.query.by_table.negation import find_negations, leaves_out
 from recall_integrations.query.by_table.person import asked_role, first_person
 from recall_integrations.query.by_table.sessions import read_session, talk
-from recall_integrations.query.features import conversational, rare_by, router_mode
+from recall_integrations.query.features import conversational, find_identifiers, rare_by, router_mode
 from recall_integrations.query.findings import Findings, QueryWords, ScopeKnowledge, Settled
-from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.spelling import corrected_query, unknown
 from recall_integrations.query.temporal.parser import may_have_window, parse_window
 from recall_integrations.query.temporal.translation import in_calendar, is_unit, only_time, only_when

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from recall_integrations.embeddings.static import BUNDLED
 from recall_integrations.patterns import regex
-from recall_integrations.query.entities.words import ORDINARY_WORDS, is_ordinary
+from recall_integrations.query.entities.state import ORDINARY_WORDS, is_ordinary
 from recall_integrations.text import IRREGULAR, STOP_WORDS, Token, stem
 from recall_integrations.text.analyser import stemmed
 from recall_integrations.types.query import Correction

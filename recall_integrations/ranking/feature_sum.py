@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.ranking.calibration import Calibration
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.compute import FEATURES, Features, stacked
 from recall_integrations.ranking.features.feature import Feature, FeatureSet
 from recall_integrations.records import record

@@ -23,8 +23,7 @@ from cachetools import TTLCache
 from numpy.typing import NDArray
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.searched import ASKED_FOR
-from recall_integrations.delivery.showing import withheld
+from recall_integrations.delivery.showing import ASKED_FOR, withheld
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.indexes.times import from_micros, to_micros
 from recall_integrations.privacy.door import Door

@@ -22,8 +22,7 @@ from recall_integrations.adapters.reranker import resolve_reranker
 from recall_integrations.arms.retrievers import ArmSpec, registered
 from recall_integrations.config import RecallConfig
 from recall_integrations.config.recall_config import ScopeSettings, acting, by_pattern
-from recall_integrations.delivery.searched import complaint
-from recall_integrations.delivery.showing import Showing, Shown, withheld
+from recall_integrations.delivery.showing import Showing, Shown, complaint, withheld
 from recall_integrations.errors import InvalidArgument, RecallError
 from recall_integrations.learning.versions import BY_RULES, Served, Shelf, signature_of
 from recall_integrations.learning.versions import served as served_by

@@ -26,7 +26,7 @@ from recall_integrations.adapters.llm import identity_of
 from recall_integrations.config import RewritingConfig
 from recall_integrations.patterns import regex
 from recall_integrations.privacy.door import Door
-from recall_integrations.query.identifiers import find_identifiers
+from recall_integrations.query.features import find_identifiers
 from recall_integrations.records import record
 from recall_integrations.resilience.breaker import SharedFile
 from recall_integrations.resilience.deadline import Deadline

@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Any
 
 from recall_integrations import errors
-from recall_integrations.delivery.searched import OPTIONS
+from recall_integrations.delivery.showing import OPTIONS
 from recall_integrations.errors import RecallError
 
 JSON, MEDIA_TYPE = "application/json", "application/problem+json"

@@ -25,8 +25,8 @@ from sqlalchemy import Connection, select
 from tenacity import Retrying
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import put_meta
-from recall_integrations.embeddings import probe
+from recall_integrations.database.schema import put_meta
+from recall_integrations.embeddings import base
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.embeddings.static import StaticEmbedding
 from recall_integrations.errors import EmbeddingError, EmbeddingMismatch, RecallError
@@ -182,10 +182,10 @@ class CosineWorth:
         """
         if self.bundled:
             return bundled_worth(language, text)
-        known, english = dict(self._known), self._known.get(probe.ENGLISH, 1.0)
+        known, english = dict(self._known), self._known.get(base.ENGLISH, 1.0)
         if told is not None:
             known = {code: value for code, value in known.items() if told.get(code, 0) >= MEMORIES_MIN}
-        found = probe.worth_in(language, text, {**known, probe.ENGLISH: english})
+        found = base.worth_in(language, text, {**known, base.ENGLISH: english})
         return min(english, 1.0) if found is None else found
 
     def load(self, connection: Connection, made_by: str | None) -> None:
@@ -195,27 +195,27 @@ class CosineWorth:
         key, m = f"{COSINE_WORTH}{made_by}", schema.meta
         noted = select(m.c.key, m.c.value).where(m.c.key.startswith(key, autoescape=True))
         for name, value in connection.execute(noted):
-            language = name[len(key) :].removeprefix(IN) or probe.ENGLISH
-            if language in probe.LANGUAGES or language == SPREAD:
+            language = name[len(key) :].removeprefix(IN) or base.ENGLISH
+            if language in base.LANGUAGES or language == SPREAD:
                 self._known[language] = float(value)
 
     def lacks(self, language: str) -> bool:
         """Say whether a language can be measured, and is not."""
-        return language in probe.LANGUAGES and language not in self._known
+        return language in base.LANGUAGES and language not in self._known
 
     def measure(self, languages: Iterable[str] = ()) -> bool:
         """Measure English and these languages where that lacks; say whether any was. A failure fails no write."""
         if not self.measures:
             return False
         with self._lock:
-            due = [probe.ENGLISH] if SPREAD not in self._known or self.lacks(probe.ENGLISH) else []
+            due = [base.ENGLISH] if SPREAD not in self._known or self.lacks(base.ENGLISH) else []
             due = [one for one in dict.fromkeys((*due, *filter(self.lacks, languages))) if one not in self._under_way]
             self._under_way.update(due)
         try:
             for language in due:
-                reached, spread = probe.measured(self._embedding, language)
-                self._owed[language] = self._known[language] = probe.worth(reached)
-                if language == probe.ENGLISH:
+                reached, spread = base.measured(self._embedding, language)
+                self._owed[language] = self._known[language] = base.worth(reached)
+                if language == base.ENGLISH:
                     self._owed[SPREAD] = self._known[SPREAD] = spread
         except failures() as e:  # the memory is stored without it, and the next write may succeed
             logger.warning("What the embedding is worth to the ranking could not be measured: %s", told(e))
@@ -227,7 +227,7 @@ class CosineWorth:
         """Note what was measured, in the caller's transaction; return it for `noted`."""
         owed = dict(self._owed)
         for language, value in owed.items():
-            suffix = "" if language == probe.ENGLISH else f"{IN}{language}"
+            suffix = "" if language == base.ENGLISH else f"{IN}{language}"
             put_meta(connection, f"{COSINE_WORTH}{self._embedding.fingerprint}{suffix}", repr(value))
         return list(owed)
 
@@ -268,9 +268,9 @@ def _measure(parts: StoreParts, scope_id: int | None, memories: Sequence[Memory]
 
 def bundled_worth(language: str, text: str) -> float:
     """Return the worth of the bundled vectors of words and texts, in [0, 1]: they were made from English."""
-    if language == probe.ENGLISH:  # or unknown
-        return 1.0 if probe.script(text) == "LATIN" else 0.0
-    return probe.bundled_worth(language) if language in probe.LANGUAGES else 0.0
+    if language == base.ENGLISH:  # or unknown
+        return 1.0 if base.script(text) == "LATIN" else 0.0
+    return base.bundled_worth(language) if language in base.LANGUAGES else 0.0
 
 
 Vector = NDArray[np.float32]

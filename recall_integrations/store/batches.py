@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, cast
 from sqlalchemy import Connection, Table
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import put_meta
+from recall_integrations.database.schema import put_meta
 from recall_integrations.database.sending import Sent, begun, insert_rows
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes.times import to_micros, to_row

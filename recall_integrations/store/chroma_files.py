@@ -1,12 +1,20 @@
 """Chroma in the directory of a store, as one more server of collections.
 
 Its files are one whole: damage to any leaves them all behind, for a directory of the next epoch, where nothing is.
+
+A directory has its name by epoch (`semantic.3`), and a seal on its files, so that damage shows at open. HNSW does not
+notice a changed byte, which can take the process down. At `close` a checksum of every file is noted; files that do not
+agree at the next open are damage. After a crash there is no seal; the mark of an attempt to open that never ended says
+that the directory is better not opened again.
 """
 
 from __future__ import annotations
 
+import json
 import logging
 import math
+import shutil
+import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -15,16 +23,127 @@ from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from sqlalchemy import Engine
+from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import SQLAlchemyError
 
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.errors import IndexUnavailable, VectorsAway, installing
 from recall_integrations.indexes.vector_server import ChromaServer
 from recall_integrations.indexes.vectors import PREFIX, CollectionLost, Seen, torn
+from recall_integrations.owner_only import make_directory
 from recall_integrations.privacy.door import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store import index_files, journal
+from recall_integrations.store import journal
 from recall_integrations.store.journal import SEMANTIC, Point
+
+FORMER = "lexical"  # of the index of words that earlier versions kept beside the columns
+
+
+def epoch_of(connection: Connection, name: str) -> int:
+    """Read the epoch of an index."""
+    value = get_meta(connection, f"{name}_epoch") or "0"
+    return int(value) if value.isdecimal() else 0
+
+
+def next_epoch(connection: Connection, name: str) -> int:
+    """Begin the next epoch of an index in the caller's transaction, and return it."""
+    epoch = epoch_of(connection, name) + 1
+    put_meta(connection, f"{name}_epoch", str(epoch))
+    return epoch
+
+
+def sweep_epochs(directory: Path, name: str, keep: Sequence[Path]) -> None:
+    """Remove the directories of an index except `keep`: replaced ones, and unfinished ones."""
+    for path in directory.glob(f"{name}.*"):
+        if path not in keep:
+            remove_path(path)
+
+
+def remove_path(path: Path) -> None:
+    """Remove a directory or a file, if it is there."""
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
+
+
+SEAL = "recall.seal"
+TRYING = "recall.opening"
+_BLOCK = 1 << 20
+
+Entry = tuple[int, int, int]  # size, time of change in ns, CRC-32
+
+
+def seal(directory: Path, known: dict[str, Entry]) -> None:
+    """Note the state of a directory that no process writes to any more; `known` are entries of an earlier seal."""
+    if not directory.is_dir():
+        return
+    entries = {name: _entry(directory / name, known.get(name)) for name in _sealed_names(directory)}
+    target = directory / SEAL
+    draft = target.with_suffix(".new")
+    draft.write_text(json.dumps(entries), encoding="utf-8")
+    draft.replace(target)
+
+
+def broken_seal(directory: Path) -> tuple[str | None, dict[str, Entry]]:
+    """Describe the damage to a sealed directory (`None`: nothing, or no seal); return that and the seal's entries.
+
+    Damage is what two looks find: a disk may fail to read once.
+    """
+    found = _looked_at(directory)
+    return found if found[0] is None else _looked_at(directory)
+
+
+def _looked_at(directory: Path) -> tuple[str | None, dict[str, Entry]]:
+    if (directory / TRYING).exists():
+        return "an earlier attempt to open it did not end", {}
+    try:
+        loaded = json.loads((directory / SEAL).read_text(encoding="utf-8"))
+        entries: dict[str, Entry] = {str(name): (int(v[0]), int(v[1]), int(v[2])) for name, v in loaded.items()}
+    except FileNotFoundError:
+        return None, {}
+    except (OSError, ValueError, AttributeError, TypeError, IndexError):
+        return "its seal cannot be read", {}
+    for name, noted in entries.items():
+        try:
+            found = _entry(directory / name, noted)
+        except OSError:
+            return f"{name} is missing or cannot be read", {}
+        if (found[0], found[2]) != (noted[0], noted[2]):
+            return f"{name} was changed or damaged", {}
+    return None, entries
+
+
+def unseal(directory: Path) -> None:
+    """Remove the seal: the directory is about to be written to."""
+    (directory / SEAL).unlink(missing_ok=True)
+
+
+def mark_trying(directory: Path, begun: bool) -> None:
+    """Mark that opening has begun, or remove the mark."""
+    mark = directory / TRYING
+    if begun:
+        make_directory(directory)
+        mark.touch()
+    else:
+        mark.unlink(missing_ok=True)
+
+
+def _sealed_names(directory: Path) -> list[str]:
+    found = (p.relative_to(directory).as_posix() for p in directory.rglob("*") if p.is_file())
+    return sorted(n for n in found if not n.startswith("recall.") and not n.endswith((".lock", "-wal", "-shm")))
+
+
+def _entry(path: Path, known: Entry | None) -> Entry:
+    state = path.stat()
+    if known is not None and known[:2] == (state.st_size, state.st_mtime_ns):
+        return known
+    checksum = 0
+    with path.open("rb") as file:
+        while block := file.read(_BLOCK):
+            checksum = zlib.crc32(block, checksum)
+    return state.st_size, state.st_mtime_ns, checksum
+
 
 logger = logging.getLogger("recall_integrations")
 
@@ -43,21 +162,21 @@ class ChromaFiles(ChromaServer):
         self._engine, self._directory = engine, directory
         self._closed = False
         self._system: Any = None  # stopped, it closes the client
-        self._sealed: dict[str, index_files.Entry] = {}
+        self._sealed: dict[str, Entry] = {}
         self._searched: set[str] = set()  # collections whose graph is in memory
 
     @property
     def path(self) -> Path:
         """The directory of the present epoch, which may not be there."""
         with self._engine.connect() as connection:
-            return self._directory / f"{SEMANTIC}.{index_files.epoch_of(connection, SEMANTIC)}"
+            return self._directory / f"{SEMANTIC}.{epoch_of(connection, SEMANTIC)}"
 
     # -- the directory ---------------------------------------------------------------------------------------------
 
     def problem(self, reached: int) -> str:
         """Describe the damage that shows without loading Chroma; empty = none. `reached`: the last change in it."""
         path = self.path
-        broken, self._sealed = index_files.broken_seal(path)
+        broken, self._sealed = broken_seal(path)
         if broken is not None:
             return f"The semantic index is damaged: {broken}."
         if reached and not (path / "chroma.sqlite3").is_file():
@@ -72,18 +191,18 @@ class ChromaFiles(ChromaServer):
         self._sealed = {}
         if self.path.exists():
             with self._engine.begin() as connection:
-                index_files.next_epoch(connection, SEMANTIC)
+                next_epoch(connection, SEMANTIC)
         self.sweep()
 
     def sweep(self) -> None:
-        index_files.sweep_epochs(self._directory, SEMANTIC, [self.path])
+        sweep_epochs(self._directory, SEMANTIC, [self.path])
 
     def seal(self) -> None:
         """Note the state of the closed files, unless Chroma's client may read them, which writes to them."""
         if self.labels is not None:
             return
         try:
-            index_files.seal(self.path, self._sealed)
+            seal(self.path, self._sealed)
         except (OSError, SQLAlchemyError) as e:
             logger.warning("The semantic index could not be sealed: %s", told(e))
 
@@ -150,8 +269,8 @@ class ChromaFiles(ChromaServer):
                 anonymized_telemetry=False, allow_reset=False, is_persistent=True, persist_directory=str(path)
             )
             try:
-                index_files.mark_trying(path, True)
-                index_files.unseal(path)
+                mark_trying(path, True)
+                unseal(path)
                 problem = torn(path)
                 if problem is None:
                     with _no_panic():
@@ -162,12 +281,12 @@ class ChromaFiles(ChromaServer):
             except failures() as e:
                 problem = f"Chroma failed: {type(e).__name__}: {e}"
                 if fresh:  # no damage is the cause
-                    index_files.remove_path(path)
+                    remove_path(path)
                     raise VectorsAway(problem) from e
             if problem is not None:
                 raise CollectionLost(f"The semantic index is damaged: {problem}.")
             if fresh:
-                index_files.mark_trying(path, False)
+                mark_trying(path, False)
             return self._client
 
     def _asked(self, call: Callable[[Any], T], seconds: float = math.inf) -> T:

@@ -32,7 +32,7 @@ from sqlalchemy import Connection, select, update
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import pruned_upto
+from recall_integrations.database.schema import pruned_upto
 from recall_integrations.database.sending import writing
 from recall_integrations.errors import EmbeddingError, IndexUnavailable, RecallError, VectorsAway, VectorsRefused
 from recall_integrations.indexes.vectors import (
@@ -47,14 +47,12 @@ from recall_integrations.privacy.door import told
 from recall_integrations.records import record
 from recall_integrations.resilience.failures import pause_s
 from recall_integrations.resilience.guard import Health
-from recall_integrations.store import homes, index_files, journal
+from recall_integrations.store import chroma_files, homes, journal
 from recall_integrations.store.chroma_files import ChromaFiles
-from recall_integrations.store.collection_checks import Checks
 from recall_integrations.store.directory import Held
 from recall_integrations.store.filling import Filling
-from recall_integrations.store.homes import NOTHING, Home
+from recall_integrations.store.homes import NOTHING, Checks, Home, Slice, count_after, next_slice
 from recall_integrations.store.journal import SEMANTIC, Point
-from recall_integrations.store.slices import Slice, count_after, next_slice
 
 if TYPE_CHECKING:
     from recall_integrations.indexes.pg_vectors import PgVectors
@@ -257,7 +255,7 @@ class Collections:
                 for scope_id, home in sorted(found.items()):
                     if home.until:
                         self._checks.compare(scope_id, home)
-                index_files.mark_trying(path, False)
+                chroma_files.mark_trying(path, False)
                 self._unseen = False
                 self._seen.set()
                 return

@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from sqlalchemy import Engine, inspect
 
 from recall_integrations.database.engine import mapped_error, note_checked, open_sqlite, refuse_new
-from recall_integrations.database.meta import check_version, make_tables, version_in
+from recall_integrations.database.schema import check_version, make_tables, version_in
 from recall_integrations.database.turns import Watch
 from recall_integrations.errors import (
     RecallError,
@@ -31,7 +31,7 @@ from recall_integrations.errors import (
 from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record
 from recall_integrations.store import entities
-from recall_integrations.store.index_files import FORMER
+from recall_integrations.store.chroma_files import FORMER
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.turns import PROCESSES, OfFile, Presence, WriteTurn, alone_by, had
 

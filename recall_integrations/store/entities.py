@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from sqlalchemy import Connection, Engine, bindparam, delete, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.database.sending import begun, send
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.query.entities import EntityIndex

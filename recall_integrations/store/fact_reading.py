@@ -23,7 +23,7 @@ from sqlalchemy import Connection, and_, func, select
 
 from recall_integrations.adapters.llm import identity_of
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta, put_meta, spent_key
+from recall_integrations.database.schema import get_meta, put_meta, spent_key
 from recall_integrations.database.sending import insert_rows, writing
 from recall_integrations.errors import InvalidArgument, StoreClosed
 from recall_integrations.facts import by_llm

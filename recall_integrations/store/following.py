@@ -21,7 +21,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import remaining
-from recall_integrations.database.meta import EMBEDDING, LAST, PRUNED, get_meta
+from recall_integrations.database.schema import EMBEDDING, LAST, PRUNED, get_meta
 from recall_integrations.database.sending import begun, send
 from recall_integrations.database.turns import Reached
 from recall_integrations.errors import RecallError, StoreClosed, StoreError, StorePathError

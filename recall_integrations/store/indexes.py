@@ -16,13 +16,13 @@ from sqlalchemy import Row, func, select
 from sqlalchemy.exc import SQLAlchemyError
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import tenant_of
+from recall_integrations.database.schema import tenant_of
 from recall_integrations.database.sending import in_parts, insert_rows, writing
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import EmbeddingError, IndexUnavailable
 from recall_integrations.privacy.door import told
 from recall_integrations.resilience.failures import failures
-from recall_integrations.store import index_files, journal
+from recall_integrations.store import chroma_files, journal
 from recall_integrations.store.asking import NotYet, Vectors
 from recall_integrations.store.collections import Collections, Progress
 from recall_integrations.store.directory import Held
@@ -59,9 +59,9 @@ class Indexes:
         self.lag = self._behind()
         keeps = self._keeps()
         if keeps:
-            index_files.sweep_epochs(self._directory, index_files.FORMER, [])
+            chroma_files.sweep_epochs(self._directory, chroma_files.FORMER, [])
             if self.collections.shared:  # files from before there was a server
-                index_files.sweep_epochs(self._directory, SEMANTIC, [])
+                chroma_files.sweep_epochs(self._directory, SEMANTIC, [])
         if keeps or self.collections.shared:
             self.collections.open()
         if keeps and self.lag[SEMANTIC]:

@@ -19,7 +19,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, Engine, and_, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema
-from recall_integrations.database.meta import LAST, PRUNED, get_meta, put_meta
+from recall_integrations.database.schema import LAST, PRUNED, get_meta, put_meta
 from recall_integrations.database.sending import Sent, in_parts, insert_rows, send
 from recall_integrations.owner_only import make_directory
 from recall_integrations.records import record

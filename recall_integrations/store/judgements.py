@@ -21,7 +21,7 @@ from sqlalchemy import ColumnElement, Connection, Row, delete, func, insert, sel
 from recall_integrations.config import LearnedConfig
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.database.sending import streamed, writing
 from recall_integrations.errors import StoreError
 from recall_integrations.indexes.times import to_micros

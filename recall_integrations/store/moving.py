@@ -24,7 +24,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from recall_integrations.database import schema
 from recall_integrations.database.connections import translated
-from recall_integrations.database.meta import check_version, get_meta, put_meta
+from recall_integrations.database.schema import check_version, get_meta, put_meta
 from recall_integrations.database.sending import insert_rows, streamed
 from recall_integrations.errors import InvalidArgument, RecallError, StorePathError
 from recall_integrations.indexes.vectors import NO_HOME

@@ -20,9 +20,9 @@ from sqlalchemy import Engine, event
 
 from recall_integrations.config import PostgresConfig
 from recall_integrations.database import tenants
-from recall_integrations.database.meta import TENANT
 from recall_integrations.database.postgres import make_ready, mapped_errors, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error, shown
+from recall_integrations.database.schema import TENANT
 from recall_integrations.database.turns import (
     FILLING,
     FLUSH,

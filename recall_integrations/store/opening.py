@@ -14,7 +14,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from recall_integrations.config import RecallConfig, VectorsConfig
 from recall_integrations.config.sections import PGVECTOR
 from recall_integrations.database import schema
-from recall_integrations.database.meta import get_meta
+from recall_integrations.database.schema import get_meta
 from recall_integrations.embeddings.base import Embedding
 from recall_integrations.errors import ConfigError, EmbeddingMismatch, InvalidArgument, StoreError, VectorsAway
 from recall_integrations.indexes.vector_server import ChromaServer

@@ -9,7 +9,7 @@ from sqlalchemy import Connection, delete, func, select
 
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
-from recall_integrations.database.meta import OWED, put_meta
+from recall_integrations.database.schema import OWED, put_meta
 from recall_integrations.database.sending import begun, in_parts
 from recall_integrations.errors import EmbeddingError, InvalidArgument, InvalidFilter
 from recall_integrations.store import journal, languages, rows

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, delete, exists, or_, select
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import write_anew
-from recall_integrations.database.meta import OWED, get_meta, put_meta
+from recall_integrations.database.schema import OWED, get_meta, put_meta
 from recall_integrations.facts import by_llm
 from recall_integrations.facts import rows as facts
 from recall_integrations.indexes import word_rows as words

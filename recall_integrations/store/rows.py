@@ -8,7 +8,7 @@ from typing import NamedTuple
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
 
 from recall_integrations.database import schema, tenants
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.database.sending import FEW, Sent, in_parts, is_together, send
 from recall_integrations.indexes.vectors import NO_HOME
 from recall_integrations.store import homes

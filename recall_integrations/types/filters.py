@@ -4,7 +4,7 @@ Conditions on metadata are read from a mapping, and checked as a whole:
 
     {"year": {"$gte": 2020, "$lt": 2024}, "$or": [{"source": "wiki"}, {"tags": {"$contains": "draft"}}]}
 
-Only this module says what each operator means. The index (`indexes/metadata.py`) asks the same of many memories at
+Only this module says what each operator means. The index (`store/filtering.py`) asks the same of many memories at
 once: each `Test` once of every value that there is. Any condition that is true of a missing key negates a test.
 """
 

@@ -23,16 +23,7 @@ from numpy.typing import NDArray
 
 from recall_integrations import Memory, MemoryStore, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
-from recall_integrations.store import (
-    chroma_files,
-    collections,
-    filling,
-    index_files,
-    indexes,
-    journal,
-    removing,
-    renewal,
-)
+from recall_integrations.store import chroma_files, collections, filling, indexes, journal, removing, renewal
 from recall_integrations.store.chroma_files import ChromaFiles
 from recall_integrations.store.removing import Removing
 
@@ -101,7 +92,7 @@ POINTS: dict[str, Callable[[int], None]] = {
     "entered": lambda n: kill_after(journal, "append", n),
     "slice not noted": lambda n: kill_after(collections.Collections, "_writing", n, before=True),
     "slice noted": lambda n: kill_after(collections.Collections, "_reach", n),
-    "epoch not switched": lambda n: kill_after(index_files, "next_epoch", n, before=True),
+    "epoch not switched": lambda n: kill_after(chroma_files, "next_epoch", n, before=True),
     "epoch switched": lambda n: kill_after(ChromaFiles, "sweep", n, before=True),
     "batch forgotten": lambda n: kill_after(Removing, "remove", n),
     "names not forgotten": lambda n: kill_after(removing.Forgetting, "_forget_names", n, before=True),

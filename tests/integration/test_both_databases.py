@@ -17,9 +17,9 @@ from sqlalchemy.exc import IntegrityError
 from recall_integrations import MemoryStore, QueryOptimizer
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.database.meta import get_meta, put_meta
 from recall_integrations.database.postgres import make_ready, open_postgres
 from recall_integrations.database.postgres_errors import mapped_error
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.database.sending import COPIED, insert_rows, numbers_joined, streamed
 from recall_integrations.errors import InvalidMemory
 from recall_integrations.facts import by_llm as llm_rows
@@ -32,8 +32,7 @@ from recall_integrations.indexes.scope_view import ToldColumn
 from recall_integrations.indexes.times import to_row
 from recall_integrations.privacy.door import Door
 from recall_integrations.serving import looking as times
-from recall_integrations.serving.looking import names
-from recall_integrations.store import index_files, journal, languages, reader, rows
+from recall_integrations.store import chroma_files, journal, languages, reader, rows
 from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
 from tests.postgres import Postgres
@@ -195,9 +194,9 @@ def test_keys_and_values(both: Both) -> None:
     assert alike(
         both,
         lambda c: [
-            index_files.epoch_of(c, SEMANTIC),
-            index_files.next_epoch(c, SEMANTIC),
-            index_files.epoch_of(c, SEMANTIC),
+            chroma_files.epoch_of(c, SEMANTIC),
+            chroma_files.next_epoch(c, SEMANTIC),
+            chroma_files.epoch_of(c, SEMANTIC),
         ],
     ) == [
         0,
@@ -485,7 +484,5 @@ def test_what_a_page_shows(stores: Stores) -> None:
     for kind in (SQLITE, POSTGRESQL):
         with stores.open(kind) as store:
             store.remember_many(GIVEN, scope=PRIYA)
-            shown = names(store, PRIYA, Door("allow"))
-            around = names(store, PRIYA, Door("allow"), around=shown["names"][0]["id"])
-            found.append([shown, around, times.one(store, PRIYA, "a", Door("allow"))])
-    assert found[0] == found[1] and found[0][0]["names"]
+            found.append(times.one(store, PRIYA, "a", Door("allow")))
+    assert found[0] == found[1] and found[0]["names"]

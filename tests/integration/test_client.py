@@ -560,18 +560,16 @@ def judging() -> Iterator[tuple[Served, RecallClient]]:
             yield served, client
 
 
-@pytest.mark.parametrize("by", ["result", "id", "document", "run", "langsmith", "nodes"])
+@pytest.mark.parametrize("by", ["result", "id", "document", "run", "langsmith"])
 def test_feedback_reaches_the_recall_on_the_server(judging: tuple[Served, RecallClient], by: str) -> None:
     served, client = judging
     run = uuid.uuid4()
-    result, nodes = client.recall("deploy"), client.retrieve("deploy")
+    result = client.recall("deploy")
     documents = client.invoke("deploy", config={"run_id": run})
     before = sum(served.store.judgements.counts().values())
     kept: Any
     if by == "langsmith":
         kept = client.feedback_from({"run_id": run, "key": "user_score", "score": 1})
-    elif by == "nodes":
-        (kept,) = client.feedback_cited(nodes[:1])
     else:
         names = {"result": result, "id": result.id, "document": documents[0].metadata[RESULT], "run": run}
         kept = client.feedback(names[by], helpful=["m1", "gone"])

@@ -13,8 +13,8 @@ from sqlalchemy import make_url
 from recall_integrations import MemoryStore
 from recall_integrations.cli import main
 from recall_integrations.console.commands.shared import Address, opens
-from recall_integrations.database.meta import put_meta
 from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database.schema import put_meta
 
 SECRET = "tulip-4711"
 ROW = {"id": "m1", "text": "Priya moved the launch of Project Kestrel to May.", "event_at": "2024-05-01T10:00:00Z"}

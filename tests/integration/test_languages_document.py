@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.embeddings import probe
+from recall_integrations.embeddings import base
 from recall_integrations.embeddings.static import bundled
-from recall_integrations.languages import READ, name_of
-from recall_integrations.languages.tables import SECTIONS, unread
+from recall_integrations.languages import READ, SECTIONS, name_of, unread
 from recall_integrations.store.asking import bundled_worth
 from recall_integrations.text.by_language import LANGUAGES, SNOWBALL
 from recall_integrations.text.detection import NAMES
@@ -44,7 +43,7 @@ def test_a_row_says_what_is_read(code: str) -> None:
     assert (types == "question words") == ("types" in missing and "questions" not in missing)
     assert (missing != set(SECTIONS)) == (code in READ)
     assert code not in READ or name_of(code) in ROWS[code][0]
-    sample = probe.pairs(code)[0][0] if code in probe.LANGUAGES else ""
+    sample = base.pairs(code)[0][0] if code in base.LANGUAGES else ""
     assert float(worth) == bundled_worth(code, sample)
 
 
@@ -54,5 +53,5 @@ def test_what_the_bundled_vectors_are_worth() -> None:
     rows = re.findall(r"^\| (\w+) \| (\.\d+) → (\d)", table, re.MULTILINE)
     assert len(rows) == 4
     for name, reached, worth in rows:
-        assert f"{probe.mean_reciprocal_rank(bundled(), names[name]):.3f}".lstrip("0") == reached
-        assert probe.bundled_worth(names[name]) == float(worth)
+        assert f"{base.mean_reciprocal_rank(bundled(), names[name]):.3f}".lstrip("0") == reached
+        assert base.bundled_worth(names[name]) == float(worth)

@@ -23,7 +23,7 @@ from recall_integrations import MemoryStore, OptimizedRecallRetriever, QueryOpti
 from recall_integrations.adapters.documents import NOT_SEARCHED
 from recall_integrations.cli import main
 from recall_integrations.config import LimitsConfig
-from recall_integrations.delivery import searched
+from recall_integrations.delivery import showing
 from recall_integrations.errors import NotSearched
 from recall_integrations.frameworks.langgraph import RecallStore
 from recall_integrations.frameworks.llamaindex_ingestion import RecallVectorStore
@@ -49,7 +49,7 @@ def cold(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[QueryOptim
     with MemoryStore.open(tmp_path / "store") as store:
         view = store.view
         monkeypatch.setattr(store, "view", lambda scope_id: go.wait(60) and view(scope_id))
-        monkeypatch.setattr(searched, "_told", set())
+        monkeypatch.setattr(showing, "_told", set())
         yield QueryOptimizer(store, config=IMPATIENT)
         go.set()
 

@@ -17,8 +17,8 @@ from recall_integrations.cli import main
 from recall_integrations.config import VectorsConfig
 from recall_integrations.database import postgres as store_tables
 from recall_integrations.database import schema, tenants
-from recall_integrations.database.meta import spent_by
 from recall_integrations.database.postgres import open_postgres
+from recall_integrations.database.schema import spent_by
 from recall_integrations.errors import ConfigError, InvalidArgument, RecallError, StoreError, StoreVersionError
 from tests.conftest import NOW, FakeEmbedding
 from tests.postgres import Postgres

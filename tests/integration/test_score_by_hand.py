@@ -18,7 +18,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.ranking.calibration import Calibration, hit_inputs, result_inputs
 from recall_integrations.ranking.features.compute import FEATURES, Features
-from recall_integrations.ranking.features.texts import telling
+from recall_integrations.ranking.features.record import telling
 from recall_integrations.text import content, stem, stems
 
 SAID = [

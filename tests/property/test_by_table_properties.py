@@ -9,9 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.languages import READ, tables
+from recall_integrations.languages import READ, SECTIONS, tables, unread
 from recall_integrations.languages.phrases import CHARS_MAX, said
-from recall_integrations.languages.tables import SECTIONS, unread
 from recall_integrations.query.by_table.cues import courtesies, no_keywords, type_cues
 from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.by_table.person import asked_role, first_person

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recall_integrations.languages.tables import english
-from recall_integrations.query import identifiers
+from recall_integrations.languages import english
+from recall_integrations.query import features
 from recall_integrations.query.by_table import negation
 from recall_integrations.query.by_table.negation import find_negations
-from recall_integrations.query.identifiers import find_identifiers
+from recall_integrations.query.features import find_identifiers
 from tests.quick import examples
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -57,7 +57,7 @@ class _Always:
 def check(text: str) -> None:
     with pytest.MonkeyPatch.context() as patch:
         found, gated = find_identifiers(text), find_negations(text)
-        patch.setattr(identifiers, "_UNUSUAL", re.compile(""))
+        patch.setattr(features, "_UNUSUAL", re.compile(""))
         assert found == find_identifiers(text)
         patch.setattr(negation, "_CUE_RUNS", _Always())
         assert gated == find_negations(text)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recall_integrations.query.features import conversational, router_mode
-from recall_integrations.query.identifiers import KINDS, find_identifiers
+from recall_integrations.query.features import KINDS, conversational, find_identifiers, router_mode
 
 PIECES = st.sampled_from(
     "a Ab aB ABC 123 0x é 日 本 \ud800 \u0301 \x00 _ __ . .. / // \\ : :: # @ - -- ' ’ \" “ ” ‘ ` ( ) () [ ] { } , ; "

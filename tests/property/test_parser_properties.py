@@ -18,9 +18,8 @@ from recall_integrations.planning.planner import make_plan
 from recall_integrations.query import features
 from recall_integrations.query.by_table.cues import RELATIONS, relations, type_cues
 from recall_integrations.query.entities import EntityIndex
-from recall_integrations.query.features import conversational, router_mode
+from recall_integrations.query.features import conversational, find_identifiers, router_mode
 from recall_integrations.query.findings import ScopeKnowledge
-from recall_integrations.query.identifiers import find_identifiers
 from recall_integrations.query.parser import QueryParser, clean
 from recall_integrations.query.spelling import Speller, Vocabulary
 from recall_integrations.text import tokenize

@@ -18,7 +18,7 @@ from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallConfi
 from recall_integrations.config import BreakerConfig, PlannerConfig, RankingConfig, RerankConfig, RewritingConfig
 from recall_integrations.ranking.arranging import newer
 from recall_integrations.ranking.arranging.moves import HAIR, MOVERS, longest_falling, placed
-from recall_integrations.ranking.layered import Logistic
+from recall_integrations.ranking.calibration import Logistic
 from recall_integrations.rewriting import asking
 from tests.quick import examples
 

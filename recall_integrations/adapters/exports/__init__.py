@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import tzinfo
 from typing import NamedTuple
 
-from recall_integrations.adapters.exports import chats, records
+from recall_integrations.adapters.exports import records
 from recall_integrations.adapters.exports.files import ODD, Entry, File, odd
 from recall_integrations.errors import InvalidArgument
 
@@ -28,12 +28,12 @@ def _is_jsonl(file: File) -> object:
 
 # The first that recognises a file reads it.
 FORMATS: Mapping[str, Format] = {
-    "chatgpt": Format("conversations.json of ChatGPT", lambda file: file.items("mapping"), chats.chatgpt),
-    "claude": Format("conversations.json of Claude", lambda file: file.items("chat_messages"), chats.claude),
-    "slack": Format("an export of Slack, as a folder or zip", chats.is_slack, chats.slack),
-    "discord": Format("JSON of DiscordChatExporter", chats.is_discord, chats.discord),
+    "chatgpt": Format("conversations.json of ChatGPT", lambda file: file.items("mapping"), records.chatgpt),
+    "claude": Format("conversations.json of Claude", lambda file: file.items("chat_messages"), records.claude),
+    "slack": Format("an export of Slack, as a folder or zip", records.is_slack, records.slack),
+    "discord": Format("JSON of DiscordChatExporter", records.is_discord, records.discord),
     "mem0": Format("JSON of mem0's get_all", lambda f: records.results(f) or f.json in records.NONE, records.mem0),
-    "whatsapp": Format("a chat of WhatsApp as text", chats.is_whatsapp, chats.whatsapp),
+    "whatsapp": Format("a chat of WhatsApp as text", records.is_whatsapp, records.whatsapp),
     MARKDOWN: Format("Markdown notes", lambda file: file.suffix in (".md", ".markdown"), records.markdown),
     "mbox": Format("e-mails in a file", records.is_mbox, records.mbox),
     "csv": Format("a table with names of columns", lambda file: file.suffix in (".csv", ".tsv"), records.table),

@@ -119,8 +119,8 @@ def check_database(ctx: click.Context, store: Place) -> None:
     Exit code 0: the tables are as this package needs them, and no tenant sees
     what is not its own. 1: they are not.
     """
-    from recall_integrations.database.meta import check_version
     from recall_integrations.database.postgres import check_tables
+    from recall_integrations.database.schema import check_version
 
     with _engine(store) as engine:
         found = check_tables(engine)

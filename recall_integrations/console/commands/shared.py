@@ -440,7 +440,7 @@ def nothing_left(path: Place, done: Callable[[], int]) -> Iterator[None]:
         yield
     except BaseException:
         if not done() and (not there or empty) and path.is_dir():
-            from recall_integrations.store.index_files import remove_path
+            from recall_integrations.store.chroma_files import remove_path
 
             for child in path.iterdir():
                 remove_path(child)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import NamedTuple
 
+from recall_integrations.languages import ENGLISH
 from recall_integrations.languages.phrases import said
-from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.query.by_table.wording import Match, Together, wording
 from recall_integrations.records import record
 from recall_integrations.text import stems

@@ -14,8 +14,8 @@ from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple
 
+from recall_integrations.languages import ENGLISH, english
 from recall_integrations.languages.phrases import LETTER, UNSPACED, Said, said
-from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Wording, sentences, wording
 from recall_integrations.records import record

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from functools import lru_cache, partial
 from typing import NamedTuple
 
+from recall_integrations.languages import ENGLISH
 from recall_integrations.languages.phrases import Said, alternatives, said
-from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Together, Wording, sentences, wording
 from recall_integrations.types.roles import Role

@@ -17,8 +17,8 @@ from functools import partial
 from itertools import chain
 from typing import NamedTuple
 
+from recall_integrations.languages import ENGLISH
 from recall_integrations.languages.phrases import LETTER, alternatives, blanked, said
-from recall_integrations.languages.tables import ENGLISH
 from recall_integrations.patterns import regex
 from recall_integrations.query.by_table.wording import Match, Together, Wording, by_initial, listed, wording
 from recall_integrations.text import stop_words

@@ -12,7 +12,7 @@ from itertools import chain
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import READ, tables
+from recall_integrations.languages import ENGLISH, READ, english, tables
 from recall_integrations.languages.phrases import (
     Begins,
     Heard,
@@ -27,7 +27,6 @@ from recall_integrations.languages.phrases import (
     ordered,
     pattern,
 )
-from recall_integrations.languages.tables import ENGLISH, english
 from recall_integrations.patterns import regex
 from recall_integrations.records import record
 

@@ -12,17 +12,20 @@ from typing import NamedTuple
 
 from recall_integrations.query.entities.reading import Reading
 from recall_integrations.query.entities.state import (
+    GIVEN_WORDS,
+    KIND_WORDS,
+    NAME_PARTICLES,
     SWAP_WORDS_MAX,
     Entity,
     Phrase,
     State,
     at,
     is_cjk,
+    is_ordinary,
     is_owner,
     is_person_like,
     names_behind,
 )
-from recall_integrations.query.entities.words import GIVEN_WORDS, KIND_WORDS, NAME_PARTICLES, is_ordinary
 from recall_integrations.text import STOP_WORDS
 from recall_integrations.types import EntityRef
 

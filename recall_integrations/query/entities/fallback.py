@@ -23,13 +23,14 @@ from recall_integrations.privacy.door import Door
 from recall_integrations.query.entities.cascade import SURE
 from recall_integrations.query.entities.index import EntityIndex
 from recall_integrations.query.entities.reading import Reading
-from recall_integrations.query.entities.state import at, key_of
-from recall_integrations.query.entities.words import (
+from recall_integrations.query.entities.state import (
     ACRONYMS,
     CALENDAR_WORDS,
     GIVEN_WORDS,
     KIND_WORDS,
+    at,
     is_ordinary,
+    key_of,
 )
 from recall_integrations.query.features import IMPLICIT
 from recall_integrations.records import record

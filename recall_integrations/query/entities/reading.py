@@ -11,14 +11,17 @@ from functools import cached_property
 
 from recall_integrations.patterns import regex
 from recall_integrations.query.entities.state import (
+    ACRONYMS,
+    CALENDAR_WORDS,
+    GIVEN_WORDS,
     Phrase,
     follows_han,
     is_cjk,
+    is_ordinary,
     splits_a_word,
     units,
     without_possessive,
 )
-from recall_integrations.query.entities.words import ACRONYMS, CALENDAR_WORDS, GIVEN_WORDS, is_ordinary
 from recall_integrations.text import STOP_WORDS, Token, language_of
 
 _SENTENCE_END = regex(r"[.!?…:;\n\r。！？]|^\W*$")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from recall_integrations.languages.tables import english
+from recall_integrations.languages import english
 
 
 def _numbered(words: str, first: int = 1) -> dict[str, Any]:

@@ -22,8 +22,7 @@ from typing import Any
 from dateutil.easter import easter
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import READ
-from recall_integrations.languages.tables import ENGLISH
+from recall_integrations.languages import ENGLISH, READ
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal.calendar import (
     DAY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 
-from recall_integrations.languages.tables import english
+from recall_integrations.languages import english
 from recall_integrations.patterns import regex
 
 PAST, OPEN, PRESENT, FUTURE = -1, 0, 1, 2  # tense of the verbs of a sentence

@@ -17,8 +17,7 @@ from datetime import datetime
 from typing import Any
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import READ, tables
-from recall_integrations.languages.tables import english
+from recall_integrations.languages import READ, english, tables
 from recall_integrations.patterns import regex
 from recall_integrations.query.temporal import lexicon
 from recall_integrations.query.temporal.atoms import (

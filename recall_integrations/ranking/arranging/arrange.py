@@ -33,11 +33,12 @@ from recall_integrations.ranking.arranging.moves import (
     REWRITE,
     TIME_FIRST,
     TYPE_FIRST,
+    demote,
     longest_falling,
     moved,
+    negation_scores,
     sums,
 )
-from recall_integrations.ranking.arranging.negation import demote, negation_scores
 from recall_integrations.ranking.fusion import Fused, Scores
 from recall_integrations.text.analyser import words_with_signs
 from recall_integrations.types import Memory, MemoryType, indexed_text

@@ -27,8 +27,8 @@ from recall_integrations.indexes.scope_view import Mask, ScopeView
 from recall_integrations.query.by_table.cues import tense_of
 from recall_integrations.ranking.arranging.moves import NEWER, moved
 from recall_integrations.ranking.arranging.pairs import DIMENSIONS, INPUTS, Compared, Inputs, compared
+from recall_integrations.ranking.calibration import Logistic
 from recall_integrations.ranking.fusion import Fused
-from recall_integrations.ranking.layered import Logistic
 from recall_integrations.records import record
 from recall_integrations.types import ParsedQuery
 

@@ -16,12 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows
-from recall_integrations.ranking.features.bm25 import Values
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.ranking.features.conversation import OF_CONVERSATION
 from recall_integrations.ranking.features.feature import Feature, FeatureSet, Label, Of
 from recall_integrations.ranking.features.match import FeatureInput, Match, once
-from recall_integrations.ranking.features.record import OF_RECORD
-from recall_integrations.ranking.features.texts import OF_TEXTS
+from recall_integrations.ranking.features.record import OF_RECORD, OF_TEXTS
 from recall_integrations.records import record
 
 COMPUTED_BY: Mapping[str, Of] = {**OF_TEXTS, **OF_CONVERSATION, **OF_RECORD}

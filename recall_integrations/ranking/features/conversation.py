@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import SHORT, Rows, TextColumns
-from recall_integrations.ranking.features.bm25 import Values, weighted
+from recall_integrations.indexes.kernels import Values, weighted
 from recall_integrations.ranking.features.feature import Of
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.types.roles import ROLE_CODES, Role

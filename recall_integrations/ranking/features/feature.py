@@ -13,8 +13,8 @@ from dataclasses import field
 from functools import cached_property
 
 from recall_integrations.errors import InvalidArgument
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.indexes.kind import GATES
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.ranking.features.match import Match
 from recall_integrations.records import record
 from recall_integrations.types.numbers import is_number

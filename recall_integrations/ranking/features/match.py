@@ -23,16 +23,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import WORDS_MAX, Rows, TextColumns
-from recall_integrations.indexes.kernels import heads, maxima_of_runs
-from recall_integrations.indexes.lexicon import QueryTerms
-from recall_integrations.indexes.scope_view import Told
-from recall_integrations.ranking.features.bm25 import (
+from recall_integrations.indexes.kernels import (
     Values,
+    heads,
     length_term,
+    maxima_of_runs,
     saturated,
     undamped,
     weighted,
 )
+from recall_integrations.indexes.lexicon import QueryTerms
+from recall_integrations.indexes.scope_view import Told
 from recall_integrations.records import record
 from recall_integrations.text import idf, is_character, length_in_words
 from recall_integrations.text.analyser import PIVOT

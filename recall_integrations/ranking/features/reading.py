@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from recall_integrations.indexes.columns import Rows, TextColumns
+from recall_integrations.indexes.kernels import Values
 from recall_integrations.indexes.scope_view import Mask
 from recall_integrations.languages import READ
 from recall_integrations.languages.phrases import said
@@ -30,9 +31,8 @@ from recall_integrations.patterns import regex
 from recall_integrations.query.by_table import negation as by_table
 from recall_integrations.query.by_table import person
 from recall_integrations.query.by_table.negation import NEGATED_AUXILIARIES, NEGATIVES
-from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.entities.state import is_ordinary
 from recall_integrations.query.features import IMPLICIT
-from recall_integrations.ranking.features.bm25 import Values
 from recall_integrations.records import record
 from recall_integrations.text import STOP_WORDS, narrow, stem, stems, tokenize
 from recall_integrations.text.analyser import beginnings

@@ -10,7 +10,7 @@ from fastapi import APIRouter, Query, Request, Response
 from pydantic import Field, FiniteFloat
 
 from recall_integrations.delivery.as_data import feedback_data, packed_marks, packed_record, result_data
-from recall_integrations.delivery.searched import OPTIONS, complaint
+from recall_integrations.delivery.showing import OPTIONS, complaint
 from recall_integrations.errors import NotFound, RecallError
 from recall_integrations.indexes.times import to_micros
 from recall_integrations.serving.models import (

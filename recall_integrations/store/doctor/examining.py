@@ -22,15 +22,15 @@ from sqlalchemy import Connection, delete, func, inspect, select, update
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import damage, mapped_errors, of_its_indexes_only, remake_indexes, undecoded
-from recall_integrations.database.meta import OTHER_VERSION, get_meta
+from recall_integrations.database.schema import OTHER_VERSION, get_meta
 from recall_integrations.errors import EmbeddingError, RecallError, StoreError, StorePathError
 from recall_integrations.indexes import word_rows as words
 from recall_integrations.owner_only import opener
 from recall_integrations.store import journal, languages, rows
-from recall_integrations.store.chroma_files import ChromaFiles
+from recall_integrations.store.chroma_files import ChromaFiles, epoch_of, remove_path
 from recall_integrations.store.collections import Collections
 from recall_integrations.store.directory import COLUMNS, DATABASE, Held, hold
-from recall_integrations.store.doctor import contents, indexes
+from recall_integrations.store.doctor import contents
 from recall_integrations.store.doctor.contents import (
     AHEAD,
     JOURNAL,
@@ -64,7 +64,6 @@ from recall_integrations.store.doctor.findings import (
     reading,
     shut_out_others,
 )
-from recall_integrations.store.index_files import epoch_of, remove_path
 from recall_integrations.store.indexes import Indexes
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.types import Clock, utc_now
@@ -76,7 +75,7 @@ SQL, TABLES, MEMORIES, CLOCK, WORDS, LANGUAGES, VECTORS, SCOPES, LINKS = (
 )
 _OF_DATABASE = (
     *(SQL, TABLES, MEMORIES, CLOCK, SCOPES, WORDS, LANGUAGES, VECTORS, LINKS, JOURNAL),
-    indexes.NAME,
+    contents.NAME,
 )
 _BACKUP = (
     "Restore it from a backup, or try `sqlite3 recall.db .recover` on a copy: rows are lost, and which cannot be told."
@@ -177,9 +176,9 @@ def _look_at_database(connection: Connection, directory: Path, now: datetime, te
     found.checks += _of_rows(read)
     found.checks.append(examine_journal(connection, read.living | {num: scope for scope, num in read.unreadable}))
     current = f"{SEMANTIC}.{epoch_of(connection, SEMANTIC)}"
-    tell(indexes.NAME, 0, 1)
-    found.checks.append(indexes.examine(connection, directory / current, read))
-    tell(indexes.NAME, 1, 1)
+    tell(contents.NAME, 0, 1)
+    found.checks.append(contents.examine(connection, directory / current, read))
+    tell(contents.NAME, 1, 1)
     check, found.leftovers = leftovers(directory, current)
     found.checks.append(check)
 
@@ -413,7 +412,7 @@ def _mended(held: Held, again: Callable[[], Examined], progress: Tell | None) ->
     if wrong & {MEMORIES, LINKS, SCOPES, WORDS, LANGUAGES, JOURNAL}:
         with held.engine.begin() as connection:
             _mend_rows(connection, held.path, before.contents, wrong)
-    failures = _rebuilt(held, before.contents, progress) if wrong & {MEMORIES, JOURNAL, indexes.NAME} else {}
+    failures = _rebuilt(held, before.contents, progress) if wrong & {MEMORIES, JOURNAL, contents.NAME} else {}
     for path in [*before.leftovers, *([held.path / COLUMNS] if wrong else [])]:  # columns of the state before
         remove_path(path)
     return replace(first, checks=_first_seen(first, before)), failures
@@ -464,7 +463,7 @@ def _rebuilt(held: Held, found: Contents, progress: Tell | None) -> dict[str, st
     try:
         made.rebuild(progress=progress)
     except (RecallError, OSError) as e:
-        return {indexes.NAME: f"It could not be made anew: {e}"}
+        return {contents.NAME: f"It could not be made anew: {e}"}
     finally:
         made.close(sealed=True)
     return {}

@@ -21,7 +21,7 @@ from recall_integrations.database.engine import CHECKED, check_header, has_wal, 
 from recall_integrations.errors import StoreError
 from recall_integrations.owner_only import OTHERS, others_read
 from recall_integrations.resilience.breaker import BREAKERS_FILE, CACHE_FILE, CONTRACT_FILE
-from recall_integrations.store import index_files, journal
+from recall_integrations.store import chroma_files, journal
 from recall_integrations.store.directory import COLUMNS, DATABASE, LEARNS, LOCK, WRITING, below, size_of
 from recall_integrations.store.journal import SEMANTIC
 from recall_integrations.store.turns import PROCESSES, had, open_in
@@ -227,11 +227,11 @@ def _open_elsewhere(others: list[int]) -> Check:
 
 def leftovers(path: Path, current: str) -> tuple[Check, list[Path]]:
     """Find directories of other epochs than the current one, and drafts of files; return the check, and the paths."""
-    indexes = (index_files.FORMER, SEMANTIC)
+    indexes = (chroma_files.FORMER, SEMANTIC)
     found = [p for name in indexes for p in path.glob(f"{name}.*") if p.name != current]
     for name in _KNOWN:
         found += [p for p in path.glob(f"{name}?*") if p.name != f"{name}.lock"]
-    marks = (journal.MARK, index_files.SEAL)
+    marks = (journal.MARK, chroma_files.SEAL)
     drafts = {(path / current / mark).with_suffix(".new") for mark in marks}
     drafts.add(path / f"{_CHECKED}.new")
     found = sorted([*found, *(p for p in drafts if p.is_file())])

@@ -13,12 +13,9 @@ from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 from langchain_core.tracers.root_listeners import RootListenersTracer
 from langsmith.schemas import Feedback as LangSmithFeedback
-from llama_index.core.base.response.schema import Response
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from recall_integrations import OptimizedRecallRetriever
-from recall_integrations.adapters.judged import Runs, cited_of, langsmith_said
-from recall_integrations.adapters.shapes import RESULT
+from recall_integrations.adapters.shapes import RESULT, Runs, langsmith_said
 from recall_integrations.errors import InvalidArgument, NotFound
 from recall_integrations.types import Scope
 from tests.rows import each_row
@@ -152,28 +149,3 @@ def test_a_record_of_langsmith_reaches_the_recall(retriever: OptimizedRecallRetr
     assert gains(kept)["m2"] == 1.0 and gains(kept)["m1"] == 0.0
     assert retriever.feedback_from({"run_id": run, "key": "latency", "score": 0.2}) is None
     assert retriever.feedback_from({"run_id": run, "key": "stars", "score": 0.2}, keys=["stars"])
-
-
-# -- citations ---------------------------------------------------------------------------------------------------------
-
-
-def test_what_a_response_cites_counts_and_nothing_else(retriever: OptimizedRecallRetriever) -> None:
-    sources = retriever.retrieve(QueryBundle(ASKED))
-    other = NodeWithScore(node=TextNode(text="of another retriever"))
-    response = Response(response="Priya does [1], on Friday [3, 9].", source_nodes=[sources[0], other, sources[1]])
-    (kept,) = retriever.feedback_cited(response)
-    assert gains(kept) == {n.node.node_id: 1.0 for n in sources}
-    (kept,) = retriever.feedback_cited([sources[1]])
-    assert gains(kept) == {sources[1].node.node_id: 1.0}
-
-
-def test_nodes_of_several_recalls_are_told_apart(retriever: OptimizedRecallRetriever) -> None:
-    first, second = retriever.retrieve(ASKED), retriever.retrieve("tea")
-    found = cited_of([first[0], second[0].node, second[0]])
-    assert list(found.values()) == [[first[0].node.node_id], [second[0].node.node_id]]
-
-
-@each_row("text", ["Nobody knows.", "See [7].", ""])
-def test_where_nothing_is_cited_it_says_so(retriever: OptimizedRecallRetriever, text: str) -> None:
-    with pytest.raises(NotFound, match="CitationQueryEngine"):
-        retriever.feedback_cited(Response(response=text, source_nodes=retriever.retrieve(ASKED)))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from importlib.resources import files
 
-from recall_integrations.embeddings.probe import pairs
+from recall_integrations.embeddings.base import pairs
 from tests.rows import each_row
 
 LATIN = ("LATIN",)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from recall_integrations.embeddings import probe
+from recall_integrations.embeddings import base
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError, InvalidArgument
 from tests.rows import each_row
@@ -20,7 +20,7 @@ class Oracle:
     fingerprint = "oracle"
 
     def __init__(self, *languages: str) -> None:
-        self._place = {text: i for code in languages for i, pair in enumerate(probe.pairs(code)) for text in pair}
+        self._place = {text: i for code in languages for i, pair in enumerate(base.pairs(code)) for text in pair}
         self.asked = 0
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
@@ -29,33 +29,33 @@ class Oracle:
 
 
 def test_the_bundled_model_is_worth_one_in_english_and_next_to_nothing_elsewhere() -> None:
-    assert probe.mean_reciprocal_rank(bundled()) > 0.9
-    assert probe.bundled_worth("en") == 1
-    assert {code: probe.bundled_worth(code) for code in ("ru", "zh", "ar") if code in probe.LANGUAGES} == dict.fromkeys(
-        (code for code in ("ru", "zh", "ar") if code in probe.LANGUAGES), 0
+    assert base.mean_reciprocal_rank(bundled()) > 0.9
+    assert base.bundled_worth("en") == 1
+    assert {code: base.bundled_worth(code) for code in ("ru", "zh", "ar") if code in base.LANGUAGES} == dict.fromkeys(
+        (code for code in ("ru", "zh", "ar") if code in base.LANGUAGES), 0
     )
 
 
 @each_row(
     ("reached", "worth"),
     [
-        (probe.CHANCE, 0),
-        (probe.CHANCE + 0.14 * (probe.USUAL - probe.CHANCE), 0),  # chance scatters by as much
-        (probe.CHANCE + 0.5 * (probe.USUAL - probe.CHANCE), 0.5),
-        (probe.USUAL, 1),
-        (probe.STRONG, probe.WORTH_OF_STRONG),
+        (base.CHANCE, 0),
+        (base.CHANCE + 0.14 * (base.USUAL - base.CHANCE), 0),  # chance scatters by as much
+        (base.CHANCE + 0.5 * (base.USUAL - base.CHANCE), 0.5),
+        (base.USUAL, 1),
+        (base.STRONG, base.WORTH_OF_STRONG),
         (1.0, 5.436),
     ],
 )
 def test_worth_is_a_line_between_two_points(reached: float, worth: float) -> None:
-    assert probe.worth(reached) == pytest.approx(worth, abs=1e-3)
+    assert base.worth(reached) == pytest.approx(worth, abs=1e-3)
 
 
 def test_what_knows_one_language_is_worth_something_in_that_one() -> None:
     german = Oracle("de")
-    assert probe.worth(probe.mean_reciprocal_rank(german, "de")) > 5
+    assert base.worth(base.mean_reciprocal_rank(german, "de")) > 5
     assert german.asked == 80
-    assert probe.worth(probe.mean_reciprocal_rank(german, "ru")) == 0
+    assert base.worth(base.mean_reciprocal_rank(german, "ru")) == 0
 
 
 class Squeezed:
@@ -72,21 +72,21 @@ class Squeezed:
 
 
 def test_the_spread_says_how_far_apart_cosines_are() -> None:
-    reached, spread = probe.measured(bundled())
+    reached, spread = base.measured(bundled())
     assert spread == pytest.approx(1, abs=0.1)
     # A cosine c of unit vectors becomes (1 + c/4) / (1 + 1/4): as good an order, a fifth as far apart.
-    near, squeezed = probe.measured(Squeezed(0.5))
+    near, squeezed = base.measured(Squeezed(0.5))
     assert near == pytest.approx(reached, abs=1e-3)
     assert squeezed == pytest.approx(spread / 5, rel=1e-2)
 
 
 def test_the_spread_of_what_is_the_same_for_all_texts_is_the_least() -> None:
-    assert probe.measured(Squeezed(0.0)) == (pytest.approx(probe.CHANCE, abs=0.06), probe.SPREAD_MIN)
+    assert base.measured(Squeezed(0.0)) == (pytest.approx(base.CHANCE, abs=0.06), base.SPREAD_MIN)
 
 
 def test_a_language_without_pairs_says_which_there_are() -> None:
     with pytest.raises(InvalidArgument, match=r"'tlh', only in .*de"):
-        probe.pairs("tlh")
+        base.pairs("tlh")
 
 
 def test_numbers_that_are_not_finite_are_an_error() -> None:
@@ -95,7 +95,7 @@ def test_numbers_that_are_not_finite_are_an_error() -> None:
             return np.full((len(texts), 8), np.nan)
 
     with pytest.raises(EmbeddingError, match="not finite"):
-        probe.mean_reciprocal_rank(Broken())
+        base.mean_reciprocal_rank(Broken())
 
 
 @each_row(
@@ -112,7 +112,7 @@ def test_numbers_that_are_not_finite_are_an_error() -> None:
 )
 def test_what_was_not_measured_is_told_by_its_script(language: str | None, text: str, found: float | None) -> None:
     known = {"en": 1.0, "de": 0.4, "fr": 0.3, "ru": 2.0}
-    assert probe.worth_in(language, text, known) == found
+    assert base.worth_in(language, text, known) == found
 
 
 @each_row(
@@ -120,4 +120,4 @@ def test_what_was_not_measured_is_told_by_its_script(language: str | None, text:
     [("Ärger", "LATIN"), ("привет OK", "CYRILLIC"), ("你好", "CJK"), ("123 !?", "LATIN"), ("नमस्ते", "DEVANAGARI")],
 )
 def test_script(text: str, script: str) -> None:
-    assert probe.script(text) == script
+    assert base.script(text) == script

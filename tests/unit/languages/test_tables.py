@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import READ, tables
-from recall_integrations.languages.tables import SECTIONS, checked, unread
+from recall_integrations.languages import READ, SECTIONS, checked, tables, unread
 from tests.rows import each_row
 
 WHOLE = "zh es de fr pt ja ru it ko hi".split()

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from recall_integrations import MemoryStore
-from recall_integrations.database.meta import get_meta, put_meta
+from recall_integrations.database.schema import get_meta, put_meta
 from recall_integrations.errors import InvalidArgument, StoreLocked
 from recall_integrations.learning.versions import (
     EVENTS_MAX,

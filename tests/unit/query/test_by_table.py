@@ -15,14 +15,13 @@ from recall_integrations.config import RecallConfig
 from recall_integrations.console.explain import explain
 from recall_integrations.delivery.as_data import dumps, explanation_data
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.languages import READ, tables
-from recall_integrations.languages.tables import SECTIONS
+from recall_integrations.languages import READ, SECTIONS, tables
 from recall_integrations.planning.planner import make_plan
 from recall_integrations.query.by_table import cues, negation, person, sessions
 from recall_integrations.query.by_table.wording import Together, Wording, listed
 from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser
-from recall_integrations.ranking.arranging.negation import demote, negation_scores
+from recall_integrations.ranking.arranging.moves import demote, negation_scores
 from recall_integrations.text import stem
 from recall_integrations.types import EntityRef, MemoryType, ParsedQuery, Scope
 from recall_integrations.types.query import NEGATED, SESSION

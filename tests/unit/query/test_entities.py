@@ -10,8 +10,7 @@ from types import ModuleType
 import pytest
 
 from recall_integrations.query.entities import EntityIndex, Mention
-from recall_integrations.query.entities.state import TrigramIndex, units
-from recall_integrations.query.entities.words import is_ordinary
+from recall_integrations.query.entities.state import TrigramIndex, is_ordinary, units
 from tests.rows import each_row
 
 SURE = 0.85

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recall_integrations.query.identifiers import CHARS_MAX, Identifier, find_identifiers
+from recall_integrations.query.features import CHARS_MAX, Identifier, find_identifiers
 from tests.rows import each_row
 
 POSITIVE = [

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from recall_integrations.config import RecallConfig
-from recall_integrations.languages.tables import READ, tables
+from recall_integrations.languages import READ, tables
 from recall_integrations.query.by_table.cues import FIRST, LAST, Tense, behind_before, occurrence_asked, tense_of
 from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import QueryParser

@@ -7,7 +7,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer
 from recall_integrations.config import RecallConfig
-from recall_integrations.delivery.searched import ASKED_FOR
+from recall_integrations.delivery.showing import ASKED_FOR
 from recall_integrations.query import parser as parsing
 from recall_integrations.query.findings import ScopeKnowledge
 from recall_integrations.query.parser import LONG, QueryParser

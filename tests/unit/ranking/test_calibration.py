@@ -11,8 +11,11 @@ from recall_integrations.errors import InvalidArgument
 from recall_integrations.ranking.calibration import (
     BEST,
     HIT,
+    LOGIT_MAX,
     RESULT,
     Calibration,
+    Hidden,
+    Logistic,
     from_json,
     hit_inputs,
     result_inputs,
@@ -21,7 +24,6 @@ from recall_integrations.ranking.calibration import (
 )
 from recall_integrations.ranking.feature_sum import FixedWeights, Ranking
 from recall_integrations.ranking.features.compute import Features
-from recall_integrations.ranking.layered import LOGIT_MAX, Hidden, Logistic
 from scripts.models_as_json import calibration_data, to_json
 from tests.quick import examples
 from tests.rows import each_row

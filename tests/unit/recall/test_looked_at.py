@@ -213,7 +213,7 @@ def test_without_the_semantic_arm_words_are_enough(cold: MemoryStore, monkeypatc
 
 
 def test_the_error_says_why_and_is_of_our_tree(cold: MemoryStore, held: Held) -> None:
-    from recall_integrations.delivery.searched import checked
+    from recall_integrations.delivery.showing import checked
 
     result = QueryOptimizer(cold).recall("the cat", time_budget_ms=1)
     with pytest.raises(NotSearched, match=r"^Memory is not available yet: .*load: timeout.*still being read") as raised:

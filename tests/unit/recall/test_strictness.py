@@ -9,7 +9,7 @@ import pytest
 
 from recall_integrations import Memory, MemoryStore, QueryOptimizer, RecallResult
 from recall_integrations.arms.retrievers import ArmSpec
-from recall_integrations.delivery.searched import OPTIONS, complaint
+from recall_integrations.delivery.showing import OPTIONS, complaint
 from recall_integrations.errors import (
     DegradationFailed,
     IndexUnavailable,

@@ -11,7 +11,7 @@ from sqlalchemy.exc import OperationalError
 from recall_integrations import MemoryStore, QueryOptimizer, RecallConfig, Scope
 from recall_integrations.config import RetrievalConfig
 from recall_integrations.database import schema
-from recall_integrations.embeddings import probe
+from recall_integrations.embeddings import base
 from recall_integrations.embeddings.static import bundled
 from recall_integrations.errors import EmbeddingError
 from recall_integrations.store import asking, rows
@@ -130,7 +130,7 @@ class German(Counting):
     def __init__(self) -> None:
         super().__init__()
         self.fingerprint, self.dimensions = "german:64", 64
-        self._places = {text: i for i, pair in enumerate(probe.pairs("de")) for text in pair}
+        self._places = {text: i for i, pair in enumerate(base.pairs("de")) for text in pair}
 
     def embed_documents(self, texts: Sequence[str]) -> np.ndarray:
         self.texts += len(texts)

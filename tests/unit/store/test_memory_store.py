@@ -23,7 +23,7 @@ from recall_integrations.errors import (
 )
 from recall_integrations.observability import progress
 from recall_integrations.optimizer import QueryOptimizer
-from recall_integrations.store import index_files, journal
+from recall_integrations.store import chroma_files, journal
 from recall_integrations.store.memory_store import MemoryStore
 from recall_integrations.types import Memory, MemoryType, Relation, Scope
 from tests import in_collections
@@ -563,7 +563,7 @@ def test_the_index_of_words_of_an_earlier_version_goes(open_store: OpenStore) ->
     store = open_store()
     store.remember(Memory("a kestrel", id="a"))
     with store.engine.begin() as connection:
-        journal.move(connection, index_files.FORMER, 1)
+        journal.move(connection, chroma_files.FORMER, 1)
     store.close()
     former = store.path / "lexical.3"
     former.mkdir()

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from recall_integrations.store import index_files
+from recall_integrations.store import chroma_files
 
 
 @pytest.fixture
@@ -14,51 +14,51 @@ def sealed(tmp_path: Path) -> Path:
     (tmp_path / "a.bin").write_bytes(b"abc")
     (tmp_path / "sub" / "b.bin").write_bytes(b"def")
     (tmp_path / "x.lock").touch()
-    index_files.seal(tmp_path, {})
+    chroma_files.seal(tmp_path, {})
     return tmp_path
 
 
 def test_untouched(sealed: Path) -> None:
-    problem, entries = index_files.broken_seal(sealed)
+    problem, entries = chroma_files.broken_seal(sealed)
     assert problem is None and sorted(entries) == ["a.bin", "sub/b.bin"]
 
 
 def test_copied_files_have_new_times_only(sealed: Path) -> None:
     os.utime(sealed / "a.bin", (1, 1))
-    assert index_files.broken_seal(sealed)[0] is None
+    assert chroma_files.broken_seal(sealed)[0] is None
 
 
 def test_changed_shortened_and_lost_files(sealed: Path) -> None:
     (sealed / "a.bin").write_bytes(b"abX")
-    assert "a.bin" in (index_files.broken_seal(sealed)[0] or "")
+    assert "a.bin" in (chroma_files.broken_seal(sealed)[0] or "")
     (sealed / "a.bin").write_bytes(b"ab")
-    assert "a.bin" in (index_files.broken_seal(sealed)[0] or "")
+    assert "a.bin" in (chroma_files.broken_seal(sealed)[0] or "")
     (sealed / "a.bin").unlink()
-    assert "missing" in (index_files.broken_seal(sealed)[0] or "")
+    assert "missing" in (chroma_files.broken_seal(sealed)[0] or "")
 
 
 def test_new_files_are_none_of_its_business(sealed: Path) -> None:
     (sealed / "new.bin").touch()
-    assert index_files.broken_seal(sealed)[0] is None
+    assert chroma_files.broken_seal(sealed)[0] is None
 
 
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"a.bin": 3}', '{"a.bin": []}', "\0"])
 def test_unreadable_seal(sealed: Path, content: str) -> None:
-    (sealed / index_files.SEAL).write_text(content)
-    assert "seal" in (index_files.broken_seal(sealed)[0] or "")
+    (sealed / chroma_files.SEAL).write_text(content)
+    assert "seal" in (chroma_files.broken_seal(sealed)[0] or "")
 
 
 def test_without_a_seal_nothing_is_wrong(sealed: Path) -> None:
-    index_files.unseal(sealed)
-    index_files.unseal(sealed)
+    chroma_files.unseal(sealed)
+    chroma_files.unseal(sealed)
     (sealed / "a.bin").write_bytes(b"changed")
-    assert index_files.broken_seal(sealed) == (None, {})
-    assert index_files.broken_seal(sealed / "nowhere") == (None, {})
-    index_files.seal(sealed / "nowhere", {})
+    assert chroma_files.broken_seal(sealed) == (None, {})
+    assert chroma_files.broken_seal(sealed / "nowhere") == (None, {})
+    chroma_files.seal(sealed / "nowhere", {})
 
 
 def test_opening_that_never_ended(sealed: Path) -> None:
-    index_files.mark_trying(sealed, True)
-    assert "did not end" in (index_files.broken_seal(sealed)[0] or "")
-    index_files.mark_trying(sealed, False)
-    assert index_files.broken_seal(sealed)[0] is None
+    chroma_files.mark_trying(sealed, True)
+    assert "did not end" in (chroma_files.broken_seal(sealed)[0] or "")
+    chroma_files.mark_trying(sealed, False)
+    assert chroma_files.broken_seal(sealed)[0] is None

@@ -7,7 +7,7 @@ from sqlalchemy import Engine, inspect, text
 
 from recall_integrations.database import schema
 from recall_integrations.database.engine import open_sqlite
-from recall_integrations.database.meta import version_in
+from recall_integrations.database.schema import version_in
 from recall_integrations.errors import StoreVersionError
 from recall_integrations.store import directory, entities
 

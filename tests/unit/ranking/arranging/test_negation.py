@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from recall_integrations.errors import InvalidArgument
-from recall_integrations.ranking.arranging.negation import demote, negation_scores
+from recall_integrations.ranking.arranging.moves import demote, negation_scores
 from tests.rows import each_row
 
 ABOUT = "I fixed the login bug in the frontend"

@@ -17,7 +17,7 @@ from recall_integrations.ranking.arranging import newer
 from recall_integrations.ranking.arranging.moves import NEWER
 from recall_integrations.ranking.arranging.newer import SHIPPED, PairModel
 from recall_integrations.ranking.arranging.pairs import INPUTS
-from recall_integrations.ranking.layered import Logistic
+from recall_integrations.ranking.calibration import Logistic
 from recall_integrations.types.query import PLANS
 from tests.rows import each_row
 

@@ -9,7 +9,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, QueryOptimizer, RecallConfig, RecallResult, Scope
 from recall_integrations.arms.graph import GraphRetriever
 from recall_integrations.arms.second_hop import ABOUT, NAMED
-from recall_integrations.ranking.features.bridge import MISSING, NEAR, WEIGHTS, Bridge, bridged
+from recall_integrations.ranking.rank import MISSING, NEAR, WEIGHTS, Bridge, bridged
 from recall_integrations.text import stems
 
 FILM, PRIYA, CREW, OTHER = range(4)

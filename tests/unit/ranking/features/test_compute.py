@@ -15,7 +15,7 @@ from recall_integrations.query.parser import QueryParser
 from recall_integrations.ranking.features import match as features
 from recall_integrations.ranking.features.compute import FEATURES, compute
 from recall_integrations.ranking.features.match import FeatureInput
-from recall_integrations.ranking.features.texts import telling
+from recall_integrations.ranking.features.record import telling
 from recall_integrations.text import stem
 from recall_integrations.types import Scope, TemporalWindow
 from tests.columns import TextRow, columns_of

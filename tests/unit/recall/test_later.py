@@ -10,8 +10,8 @@ import threading
 
 import pytest
 
-from recall_integrations.resilience import later
-from recall_integrations.resilience.later import Later
+from recall_integrations.recall import looking
+from recall_integrations.recall.looking import Later
 
 
 def test_it_is_done_in_order_without_being_asked() -> None:
@@ -39,8 +39,8 @@ def test_flush_waits_for_what_is_being_done() -> None:
 
 
 def test_the_thread_ends_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "PAUSE_SECONDS", 0.001)
-    monkeypatch.setattr(later, "ROUNDS_MAX", 3)
+    monkeypatch.setattr(looking, "PAUSE_SECONDS", 0.001)
+    monkeypatch.setattr(looking, "ROUNDS_MAX", 3)
     work, threads = Later(), []
     for _ in range(3):
         done = threading.Event()
@@ -52,8 +52,8 @@ def test_the_thread_ends_and_comes_back(monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_many_threads_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "PAUSE_SECONDS", 0.0001)
-    monkeypatch.setattr(later, "ROUNDS_MAX", 1)
+    monkeypatch.setattr(looking, "PAUSE_SECONDS", 0.0001)
+    monkeypatch.setattr(looking, "ROUNDS_MAX", 1)
     work, seen = Later(), []
 
     def many() -> None:
@@ -70,8 +70,8 @@ def test_many_threads_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_who_brings_too_much_does_it_himself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "PAUSE_SECONDS", 60)
-    monkeypatch.setattr(later, "WAITING_MAX", 10)
+    monkeypatch.setattr(looking, "PAUSE_SECONDS", 60)
+    monkeypatch.setattr(looking, "WAITING_MAX", 10)
     work, seen = Later(), []
     for i in range(11):
         work.add(lambda i=i: seen.append(i))
@@ -92,7 +92,7 @@ def test_a_call_may_bring_another_and_flush() -> None:
 
 
 def test_what_waits_is_done_when_it_goes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(later, "PAUSE_SECONDS", 60)
+    monkeypatch.setattr(looking, "PAUSE_SECONDS", 60)
     work, seen = Later(), []
     work.add(lambda: seen.append(1))
     del work
@@ -102,9 +102,9 @@ def test_what_waits_is_done_when_it_goes(monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_what_waits_is_done_when_the_process_ends() -> None:
     code = """
-from recall_integrations.resilience import later
-later.PAUSE_SECONDS = 60
-work = later.Later()
+from recall_integrations.recall import looking
+looking.PAUSE_SECONDS = 60
+work = looking.Later()
 work.add(lambda: print("told", flush=True))
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60)
@@ -115,9 +115,9 @@ work.add(lambda: print("told", flush=True))
 def test_a_forked_child_does_its_own_and_not_the_parents() -> None:
     code = """
 import os, threading, time
-from recall_integrations.resilience import later
-later.PAUSE_SECONDS = 0.2
-work, go_on = later.Later(), threading.Event()
+from recall_integrations.recall import looking
+looking.PAUSE_SECONDS = 0.2
+work, go_on = looking.Later(), threading.Event()
 work.add(lambda: go_on.wait(30))
 time.sleep(0.5)                      # its thread is at it, and holds the lock
 work.add(lambda: print("parent's", flush=True))
