@@ -108,11 +108,18 @@ def take(folder: Path, only: str) -> None:
             time.sleep(0.4)
             looking.evaluate("scrollTo(0, document.querySelector('.hits').getBoundingClientRect().top + scrollY - 130)")
             shot(looking, "page-without")
-        if "page-time".startswith(only):
+        for name, view, ready in (
+            ("page-names", "names", ".graph"),
+            ("page-time", "time", ".chart"),
+        ):
+            if not name.startswith(only):
+                continue
             looking = page(1200, 760)
-            looking.goto(f"{address}/look/#time")
-            looking.wait_for_selector(".chart")
-            shot(looking, "page-time")
+            looking.goto(f"{address}/look/#{view}")
+            looking.wait_for_selector(ready)
+            if view == "names":
+                looking.click(".namelist button >> nth=1")
+            shot(looking, name)
         browser.close()
 
 

@@ -29,6 +29,7 @@ ASKED: list[tuple[str, str, dict[str, Any] | None]] = [
     ),
     *(("GET", f"/facts?slot={value}", None) for value in ("4821", "%2B49%20170%201234567", "zzz")),
     *(("GET", f"/facts?subject={value}", None) for value in ("me", "Lena", "%2B49%20170%201112223", "Nobody")),
+    ("GET", "/look/names?around=%2B49%20170%201112223", None),
     ("POST", "/count", {}),
     ("POST", "/count", {"filters": {"pin": {"$gte": 5000}}}),
     ("POST", "/count", {"filters": {"actors": ["+49 170 1112223"]}}),

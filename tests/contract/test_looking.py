@@ -21,7 +21,7 @@ from recall_integrations.serving.tokens import Tokens
 from tests.quick import examples
 
 MINE, THEIRS = Scope("mine"), Scope("theirs")
-READS = ("about", "timeline", "memory?id=a")
+READS = ("about", "names", "timeline", "memory?id=a")
 HERE = "http://127.0.0.1"
 
 
@@ -151,7 +151,7 @@ async def test_with_tokens_nothing_is_said_without_one_and_nothing_of_other_scop
             assert (await client.post(f"/look/{path}", json={"query": "x"})).status_code == 401
             refused = await client.post(f"/look/{path}", json={"query": "x", "scope": "theirs"}, headers=header)
             assert refused.status_code == 403
-        for path in ("timeline?", "memory?id=b&"):
+        for path in ("names?", "timeline?", "memory?id=b&"):
             assert (await client.get(f"/look/{path}scope=theirs", headers=header)).status_code == 403
         about = (await client.get("/look/about", headers=header)).json()
         assert [scope["scope"] for scope in about["scopes"]] == ["mine/-/-"] and about["may"] == ["read"]
@@ -177,7 +177,7 @@ async def test_the_least_privacy_of_the_server_holds(served: Served) -> None:
         found = await client.post("/look/recall", json={"query": "quince", "scope": "mine"})
         listed = await client.get("/look/timeline?scope=mine")
         assert "ana@example.com" not in found.text + listed.text and "quince" in listed.text
-        assert (await client.get("/look/timeline?scope=mine&privacy=allow")).status_code == 403
+        assert (await client.get("/look/names?scope=mine&privacy=allow")).status_code == 403
 
 
 @pytest.mark.parametrize(
@@ -190,6 +190,8 @@ async def test_the_least_privacy_of_the_server_holds(served: Served) -> None:
         ("timeline?skip=-1", 422),
         ("timeline?type=nonsense", 422),
         ("timeline?privacy=nonsense", 422),
+        ("names?limit=81", 422),
+        ("names?around=nobody&scope=mine", 404),
         ("memory", 422),
         ("memory?id=nothing", 404),
         ("timeline?scope=a/b/c/d", 422),
@@ -207,11 +209,13 @@ async def test_several_scopes_are_not_looked_at_at_once(client: httpx.AsyncClien
 
 
 @settings(max_examples=examples(20), deadline=None, derandomize=True)
-@given(text=st.text(min_size=1, max_size=60), name=st.sampled_from(["scope", "start", "actor", "entity", "id"]))
+@given(
+    text=st.text(min_size=1, max_size=60), name=st.sampled_from(["scope", "start", "actor", "entity", "around", "id"])
+)
 def test_whatever_is_asked_nothing_breaks(served: Served, text: str, name: str) -> None:
     async def asked() -> list[httpx.Response]:
         async with opened(served) as client:
-            paths = ("/look/timeline", "/look/memory")
+            paths = ("/look/names", "/look/timeline", "/look/memory")
             gets = [await client.get(path, params={"id": "a", name: text}) for path in paths]
             wrong = {"query": "quince", "leave_out": [[text]], "privacy": "redact"}
             return [*gets, await client.post("/look/without", json=wrong)]

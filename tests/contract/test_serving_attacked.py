@@ -88,8 +88,9 @@ async def test_a_database_that_fails_is_not_there_for_the_page_either(
     store = optimizer.store
     monkeypatch.setattr(type(store), "get", lambda *_given, **_more: Memory(text="The deploy", id="m1"))
     monkeypatch.setattr(store.engine, "connect", away)
-    reply = await client.get("/look/memory?id=m1")
-    assert (reply.status_code, reply.json()["code"]) == (503, "STORE_ERROR")
+    for path in ("names", "memory?id=m1"):
+        reply = await client.get(f"/look/{path}")
+        assert (reply.status_code, reply.json()["code"]) == (503, "STORE_ERROR"), path
 
 
 async def test_texts_that_are_none_are_not_embedded(client: httpx.AsyncClient) -> None:

@@ -32,6 +32,7 @@ from recall_integrations.indexes.scope_view import ToldColumn
 from recall_integrations.indexes.times import to_row
 from recall_integrations.privacy.door import Door
 from recall_integrations.serving import looking as times
+from recall_integrations.serving.looking import names
 from recall_integrations.store import chroma_files, journal, languages, reader, rows
 from recall_integrations.store.journal import SEMANTIC, Change
 from recall_integrations.types import Filters, Memory, MemoryType, Relation, Scope
@@ -484,5 +485,7 @@ def test_what_a_page_shows(stores: Stores) -> None:
     for kind in (SQLITE, POSTGRESQL):
         with stores.open(kind) as store:
             store.remember_many(GIVEN, scope=PRIYA)
-            found.append(times.one(store, PRIYA, "a", Door("allow")))
-    assert found[0] == found[1] and found[0]["names"]
+            shown = names(store, PRIYA, Door("allow"))
+            around = names(store, PRIYA, Door("allow"), around=shown["names"][0]["id"])
+            found.append([shown, around, times.one(store, PRIYA, "a", Door("allow"))])
+    assert found[0] == found[1] and found[0][0]["names"]

@@ -208,10 +208,14 @@ def test_nothing_and_mistakes_are_said_in_words(pages: Pages) -> None:
 
 
 @pytest.mark.slow
-def test_times_and_one_memory(pages: Pages) -> None:
-    page = pages("time")
+def test_names_times_one_memory_and_what_goes_on(pages: Pages) -> None:
+    page = pages("names")
     page.wait_for_selector("#scope option", state="attached")
     page.select_option("#scope", "demo/-/-")
+    page.click(".namelist button:has-text('Inbox3')")
+    assert "owns" in page.inner_text(".linklist")
+    assert page.locator(".node.chosen").count() == 1
+    page.click("text=Its memories in time")
     page.wait_for_selector(".memories button")
     assert "Inbox3" in page.inner_text(".memories")
     page.focus(".chartbox")
@@ -307,14 +311,14 @@ def test_every_text_can_be_read_by_light_and_in_the_dark(pages: Pages, scheme: s
 @pytest.mark.slow
 def test_every_control_has_a_name(pages: Pages) -> None:
     roles = {"button", "textbox", "searchbox", "combobox", "checkbox", "link", "group", "region", "image", "dialog"}
-    for view in ("ask", "time"):
+    for view in ("ask", "names", "time"):
         page = pages(view)
         page.wait_for_selector("#scope option", state="attached")
         if view == "ask":
             ask(page, NOT_SAM)
             page.click("text=Everything as tables")
         else:
-            page.wait_for_selector(".chart")
+            page.wait_for_selector({"names": ".graph", "time": ".chart"}[view])
         tree = page.context.new_cdp_session(page).send("Accessibility.getFullAXTree")["nodes"]
         named = [n for n in tree if not n.get("ignored") and n.get("role", {}).get("value") in roles]
         assert len(named) > 5
@@ -327,7 +331,7 @@ def test_every_control_has_a_name(pages: Pages) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("view", ["ask", "time"])
+@pytest.mark.parametrize("view", ["ask", "names", "time"])
 def test_nothing_is_wider_than_a_small_screen(pages: Pages, view: str) -> None:
     page = pages(view, width=360)
     page.wait_for_selector("#scope option", state="attached")
@@ -335,7 +339,7 @@ def test_nothing_is_wider_than_a_small_screen(pages: Pages, view: str) -> None:
         ask(page, NOT_SAM)
         page.click("text=Everything as tables")
     else:
-        page.wait_for_selector(".chart")
+        page.wait_for_selector({"names": ".graph", "time": ".chart"}[view])
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
 
 
@@ -357,8 +361,9 @@ def test_what_memories_say_is_text(pages: Pages) -> None:
     page.wait_for_selector("dialog blockquote")
     assert "<script>" in page.inner_text("dialog")
     page.keyboard.press("Escape")
-    page.evaluate("location.hash = 'time'")
-    page.wait_for_selector(".memories")
+    for view in ("names", "time"):
+        page.evaluate(f"location.hash = '{view}'")
+        page.wait_for_selector({"names": ".graph, main p.card", "time": ".memories"}[view])
     assert page.evaluate("window.pwned") is None
     assert pages.said == []
 

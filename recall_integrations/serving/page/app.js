@@ -3,9 +3,10 @@
 import { get, keepToken, token, whenRefused } from "./api.js";
 import { askView } from "./ask.js";
 import { fill, h, say } from "./dom.js";
+import { namesView } from "./names.js";
 import { timeView } from "./timeline.js";
 
-const VIEWS = { ask: askView, time: timeView };
+const VIEWS = { ask: askView, names: namesView, time: timeView };
 const THEMES = { auto: "as the system", light: "light", dark: "dark" };
 const main = document.getElementById("main");
 const scopes = document.getElementById("scope");

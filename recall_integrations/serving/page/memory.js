@@ -70,7 +70,7 @@ export async function openMemory(app, id) {
       details(found.memory),
       editing(app, found.memory),
       found.names.length ? h("p", { class: "names" }, h("span", { class: "dim" }, "names in it "), found.names.map((name) =>
-        h("button", { type: "button", class: "chip", onclick: () => { dialog.close(); app.go("time", { entity: name.name }); } }, theirs(name.name)))) : "");
+        h("button", { type: "button", class: "chip", onclick: () => { dialog.close(); app.go("names", { around: name.id }); } }, theirs(name.name)))) : "");
   } catch (error) {
     fill(place, app.failed(error));
   }

@@ -19,7 +19,7 @@ from recall_integrations.adapters.scopes import parse_scope, scope_text
 from recall_integrations.counterfactual.recalls import BUDGET_MS, counterfactuals, counterfactuals_data
 from recall_integrations.errors import InvalidArgument
 from recall_integrations.privacy.door import MODES, Door, screened
-from recall_integrations.serving.looking import LISTED, looked, one, timeline
+from recall_integrations.serving.looking import LISTED, NAMES_MAX, looked, names, one, timeline
 from recall_integrations.serving.models import PRIVACY, Budget, Listed, Reader, RecallAsked, at_most, moment
 from recall_integrations.serving.routes.recalls import Run
 from recall_integrations.serving.served import Served, Tenant
@@ -134,6 +134,19 @@ def _browsing(routes: APIRouter, served: Served) -> None:
     @routes.get("/look/about")
     async def about(caller: Reader) -> Response:
         return await _answered(served, caller.tenant(None), lambda: _about(served, caller))
+
+    @routes.get("/look/names")
+    async def of_names(
+        caller: Reader,
+        scope: Text = "",
+        privacy: PRIVACY | None = None,
+        around: Text = "",
+        limit: Annotated[int, Query(ge=1, le=NAMES_MAX)] = 40,
+    ) -> Response:
+        where, door = _where(served, caller, scope, privacy)
+        return await _answered(
+            served, caller.tenant(where), lambda: names(served.store, where, door, limit=limit, around=around)
+        )
 
     @routes.get("/look/timeline")
     async def in_time(

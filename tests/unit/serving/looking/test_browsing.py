@@ -1,4 +1,4 @@
-"""Times and single memories of a scope: nothing of another one, nothing that is withheld, nothing forgotten."""
+"""Names, times and single memories of a scope: nothing of another one, nothing that is withheld, nothing forgotten."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from recall_integrations import Filters, Memory, MemoryStore, Relation, Scope
 from recall_integrations.errors import NotFound
 from recall_integrations.privacy.door import Door
-from recall_integrations.serving.looking import BUCKETS, TEXT_CHARS, one, timeline
+from recall_integrations.serving.looking import BUCKETS, TEXT_CHARS, names, one, timeline
 
 NOW = datetime(2026, 4, 20, 9, tzinfo=timezone.utc)
 MINE, THEIRS = Scope("mine"), Scope("theirs")
@@ -44,8 +44,31 @@ def store(module_embedding: object) -> Iterator[MemoryStore]:
         yield made
 
 
+def test_names_are_those_of_the_scope_with_links(store: MemoryStore) -> None:
+    found = names(store, MINE, OPEN)
+    by_name = {name["name"]: name for name in found["names"]}
+    assert {"Priya", "Project Kestrel"} <= set(by_name)
+    assert "Zed" not in by_name
+    assert by_name["Project Kestrel"]["declared"]
+    link = next(link for link in found["links"] if link["stated"])
+    assert (link["from"], link["words"]) == (by_name["Priya"]["id"], ["works on"])
+    assert link["together"] >= 1
+    assert names(store, MINE, OPEN) == found
+
+
+def test_around_a_name_it_comes_first_and_one_of_elsewhere_is_not_found(store: MemoryStore) -> None:
+    zed = next(name for name in names(store, THEIRS, OPEN)["names"] if name["name"] == "Zed")
+    with pytest.raises(NotFound, match="no such name"):
+        names(store, MINE, OPEN, around=zed["id"])
+    kestrel = next(name for name in names(store, MINE, OPEN)["names"] if name["name"] == "Project Kestrel")
+    around = names(store, MINE, OPEN, around=kestrel["id"], limit=2)["names"]
+    assert around[0]["id"] == kestrel["id"]
+    assert len(around) == 2
+
+
 def test_where_nothing_is_there_nothing_is_found(store: MemoryStore) -> None:
     nobody = Scope("nobody")
+    assert names(store, nobody, OPEN)["names"] == []
     assert timeline(store, nobody, OPEN, NOW)["total"] == 0
     with pytest.raises(NotFound):
         one(store, nobody, "m1", OPEN)
@@ -83,6 +106,7 @@ def test_one_memory_has_those_beside_it_in_its_thread(store: MemoryStore) -> Non
 def test_what_was_forgotten_is_nowhere(store: MemoryStore) -> None:
     with pytest.raises(NotFound, match="no such memory"):
         one(store, MINE, "gone", OPEN)
+    assert "Mr Secret" not in {name["name"] for name in names(store, MINE, OPEN)["names"]}
     assert "gone" not in {memory["id"] for memory in timeline(store, MINE, OPEN, NOW)["memories"]}
 
 
@@ -97,7 +121,9 @@ def test_privacy_holds(store: MemoryStore, mode: str) -> None:
     said = [
         str(timeline(store, MINE, Door(mode), NOW)["memories"]),
         str(one(store, MINE, "mail", Door(mode))),
+        str(names(store, MINE, Door(mode))),
     ]
     assert not any("ana@example.com" in text for text in said)
     blocked = mode == "block"
+    assert names(store, MINE, Door(mode))["withheld"] == blocked
     assert any("Kestrel" in text for text in said) != blocked
