@@ -14,40 +14,40 @@ MODULES = sorted(PACKAGE.rglob("*.py"))
 TOP = "modules beside the rooms"
 # Room → most lines, documentation included.
 BUDGET = {
-    "adapters": 3_130,
+    "adapters": 3_070,
     "arms": 1_480,
     "config": 1_930,
     "console": 3_210,
     "conversations": 540,
     "counterfactual": 420,
-    "database": 2_550,
-    "delivery": 1_830,
-    "embeddings": 670,
+    "database": 2_560,
+    "delivery": 1_840,
+    "embeddings": 660,
     "evaluation": 1_220,
     "facts": 2_610,
     "frameworks": 2_260,
-    "indexes": 5_540,
+    "indexes": 5_430,
     "judging": 440,
     "languages": 510,
     "learning": 1_260,
     "observability": 940,
     "ontop": 810,
     "planning": 400,
-    "privacy": 2_320,
-    "query": 8_910,
-    "ranking": 4_570,
-    "recall": 3_620,
+    "privacy": 2_340,
+    "query": 8_900,
+    "ranking": 4_480,
+    "recall": 3_710,
     "reranking": 590,
-    "resilience": 1_460,
-    "rewriting": 550,
+    "resilience": 1_350,
+    "rewriting": 570,
     "serving": 4_160,
-    "store": 11_230,
+    "store": 11_350,
     "text": 1_300,
     "types": 2_820,
-    TOP: 2_590,
+    TOP: 2_570,
 }
-LINES = 75_740  # of all rooms together: less than their sum, so that not all grow at once
-FILES = 308
+LINES = 75_619  # of all rooms together: less than their sum, so that not all grow at once
+FILES = 288
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
 
