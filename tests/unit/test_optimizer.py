@@ -414,18 +414,18 @@ def vague(optimizer):
 def test_a_reranker_orders_what_the_plan_lets_it(store):
     seen = []
 
-    def last_first(query, texts):
+    def second_first(query, texts):
         seen.append((query, len(texts)))
-        return [float(i == len(texts) - 1) for i in range(len(texts))]
+        return [float(i == 1) for i in range(len(texts))]
 
     config = RecallConfig(planner=VAGUE)
     plain = QueryOptimizer(store, clock=lambda: NOW, config=config)
-    reranking = QueryOptimizer(store, reranker=last_first, clock=lambda: NOW, config=config)
+    reranking = QueryOptimizer(store, reranker=second_first, clock=lambda: NOW, config=config)
     before, after = vague(plain), vague(reranking)
     assert before.plan.name == after.plan.name == "exploratory"
     assert seen and ids(before)[0] != ids(after)[0]
     assert [h.score for h in after.hits] == sorted((h.score for h in after.hits), reverse=True)
-    plain_plan = QueryOptimizer(store, reranker=last_first, clock=lambda: NOW)
+    plain_plan = QueryOptimizer(store, reranker=second_first, clock=lambda: NOW)
     plain_plan.recall("who does Sam report to?", scope=U1)  # an entity plan is narrow enough
     assert len(seen) == 1
     plain_plan.close()

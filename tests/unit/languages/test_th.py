@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timezone
 
 from recall_integrations import MemoryStore, QueryOptimizer
+from recall_integrations.frameworks.given import SCORE_MIN
 from recall_integrations.query.by_table.cues import no_keywords
 from recall_integrations.query.by_table.negation import find_negations
 from recall_integrations.query.temporal import parse_window
@@ -62,8 +63,8 @@ def test_a_question_finds_its_note_and_is_sure(query: str, place: int) -> None:
         result = QueryOptimizer(store).recall(query)
         assert result.query.language == "th"
         assert result.hits[0].memory.text == NOTES[place]
-        assert result.hits[0].score >= 0.31  # what keeps 85 % of right first hits (`recall bench everyday`)
-        assert result.hits[0].score > 2 * result.hits[1].score
+        assert result.hits[0].score >= SCORE_MIN  # a model is shown it
+        assert result.hits[0].score > 10 * result.hits[1].score
         assert result.query.unread == ("dates", "negation", "person", "types", "sessions")
 
 
