@@ -142,11 +142,6 @@ _snils = _of_digits(lambda d: weighted(d[:9], range(9, 0, -1)) % 101 % 100 == in
 _cuit = _of_digits(lambda d: "09987654321"[weighted(d[:10], (5, 4, 3, 2, 7, 6, 5, 4, 3, 2)) % 11] == d[10])
 _END = r"(?![0-9A-Za-z]|:[0-9])"
 _MONEY_BEFORE = re.compile(r"(?:\b(?:USD|EUR|GBP|INR|CHF|JPY|CAD|AUD|Rs\.?)|[$€£¥₹]) ?$")
-THING_BEFORE = re.compile(  # numbers in groups of digits behind these are no person's
-    r"(?i:\b(?:order|invoice|ticket|tracking|booking|item|meeting(?: id)?|webinar id|article)"
-    r"(?: ?(?:no\.?|number|num|nr\.?|is))?[^a-z0-9]{1,4}$)"
-)
-THING_CHARS = 28
 # (lengths of the first group of digits, form, check).
 _FORMS: tuple[tuple[tuple[int, ...], str, Callable[[str], bool]], ...] = (
     ((3, 13), r"756[. ]?[0-9]{4}[. ]?[0-9]{4}[. ]?[0-9]{2}", _avs),
@@ -184,11 +179,8 @@ def id_at(text: str, start: int, size: int) -> tuple[int, int] | None:
     for form, check in _BY_SIZE[size]:
         match = form.match(text, start)
         if match and check(match.group()):
-            other = check is _aadhaar and (
-                _MONEY_BEFORE.search(text, max(0, start - 5), start)
-                or THING_BEFORE.search(text, max(0, start - THING_CHARS), start)
-            )
-            return None if other else match.span()
+            amounts = check is _aadhaar and _MONEY_BEFORE.search(text, max(0, start - 5), start)
+            return None if amounts else match.span()
     return None
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from recall_integrations.privacy import national
-from recall_integrations.privacy.national import THING_BEFORE, THING_CHARS, iban_length, iban_valid, luhn
+from recall_integrations.privacy.national import iban_length, iban_valid, luhn
 from recall_integrations.privacy.normal import Plain, alternatives
 
 Spans = Sequence[tuple[int, int]]
@@ -122,9 +122,7 @@ def _national(text: str, low: str, spans: Spans, i: int, begin: int) -> tuple[in
         for form in (_NORTH_AMERICA, _FORMS):
             match = form.match(text, at)
             if match and match.group().count("(") == match.group().count(")"):
-                spaced = match.group().replace(" ", "").isdigit()
-                thing = THING_BEFORE.search(text, max(0, start - THING_CHARS), start) if spaced else None
-                return None if thing else match.span()
+                return match.span()
     if text[start] != "0" or text[start + 1 : start + 2] in ("", "0") or not 2 <= end - start <= _TRUNK_MAX:
         unbroken = not money and (
             _MOBILE.fullmatch(text, start, end)

@@ -384,7 +384,8 @@ def _value(text: str, low: str, kind: str, link: re.Match[str]) -> _Value | None
         at = fillers.end()
     if kind == "code" and (spaced := _SPACED_CODE.match(low, at)):
         return _Value(text, *spaced.span(), quoted=False)
-    if kind == "pair" and not low.endswith("pass", 0, link.start()) and (user := _USER_FIRST.match(low, at)):
+    alone = low.endswith(("_pass", "-pass"), 0, link.start())  # db_pass: no user's name stands before it
+    if kind == "pair" and not alone and (user := _USER_FIRST.match(low, at)):
         at = user.end()
     return _read(text, low, at)
 

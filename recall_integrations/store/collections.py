@@ -620,8 +620,11 @@ class Collections:
             self._files.empty()
             self._unseen = False
             self._seen.set()
-            with writing(self._engine) as connection:
-                homes.removed(connection, homes.left(connection, files=True))
+            with self._engine.connect() as connection:
+                left = homes.left(connection, files=True)
+            if left:  # opening a store waits for nobody's lock
+                with writing(self._engine) as connection:
+                    homes.removed(connection, left)
         return bool(found)
 
     @contextlib.contextmanager

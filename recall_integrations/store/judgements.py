@@ -216,7 +216,7 @@ class LearnedRows:
         return None if text is None else hashlib.blake2b(text.encode("utf-8"), digest_size=16).digest()
 
     def read(self, name: str, of: str) -> str | None:
-        with self._connected() as connection:
+        with translated(self._held.mapped), self._held.engine.connect() as connection:
             return get_meta(connection, f"{LEARNED}{name}/{of}")
 
     def put(self, name: str, of: str, text: str) -> None:
@@ -226,7 +226,7 @@ class LearnedRows:
                 "Run `recall learn` as that user."
             )
         # In a turn: SQLite ends the transaction of a writer that has read what another one changes.
-        with self._held.turn, self._connected() as connection:
+        with self._held.turn, self._writing() as connection:
             put_meta(connection, f"{LEARNED}{name}/{of}", text)
 
     def names(self) -> tuple[str, ...]:
@@ -236,7 +236,7 @@ class LearnedRows:
         return tuple(key.split("/", 2)[2] for key in self._keys(f"{LEARNED}{name}/"))
 
     def remove(self, name: str) -> None:
-        with self._held.turn, self._connected() as connection:
+        with self._held.turn, self._writing() as connection:
             connection.execute(delete(schema.meta).where(_under(f"{LEARNED}{name}/")))
 
     def shown(self, name: str, of: str) -> str:
@@ -244,11 +244,11 @@ class LearnedRows:
 
     def _keys(self, before: str) -> list[str]:
         key = schema.meta.c.key
-        with self._connected() as connection:
+        with translated(self._held.mapped), self._held.engine.connect() as connection:
             return list(connection.execute(select(key).where(_under(before)).order_by(key)).scalars())
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
+    def _writing(self) -> Iterator[Connection]:
         with translated(self._held.mapped), writing(self._held.engine) as connection:
             yield connection
 

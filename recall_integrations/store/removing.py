@@ -10,7 +10,7 @@ from sqlalchemy import Connection, delete, func, select
 from recall_integrations.adapters.filters import FiltersLike
 from recall_integrations.database import schema
 from recall_integrations.database.schema import OWED, put_meta
-from recall_integrations.database.sending import begun, in_parts
+from recall_integrations.database.sending import begun, in_parts, writing
 from recall_integrations.errors import EmbeddingError, InvalidArgument, InvalidFilter
 from recall_integrations.store import journal, languages, rows
 from recall_integrations.store.asking import Vectors
@@ -225,7 +225,7 @@ class Forgetting:
         with parts.write_lock, parts.errors(), parts.revisions.writing(scope):
             scope_id = parts.scopes[scope]
             try:
-                with parts.engine.begin() as connection:
+                with writing(parts.engine) as connection:
                     if connection.execute(select(func.count()).where(m.scope_id == scope_id)).scalar_one():
                         return
                     gone = 0

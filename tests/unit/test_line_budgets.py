@@ -33,7 +33,7 @@ BUDGET = {
     "observability": 940,
     "ontop": 810,
     "planning": 400,
-    "privacy": 2_340,
+    "privacy": 2_330,
     "query": 8_900,
     "ranking": 4_480,
     "recall": 3_710,
@@ -46,7 +46,7 @@ BUDGET = {
     "types": 2_820,
     TOP: 2_570,
 }
-LINES = 75_619  # of all rooms together: less than their sum, so that not all grow at once
+LINES = 75_613  # of all rooms together: less than their sum, so that not all grow at once
 FILES = 288
 WHAT_TO_DO = "Make the room smaller, or raise its budget here and say in the same commit why it may grow."
 
