@@ -12,7 +12,7 @@ _WORD = re.compile(r"\S*\w\S*")
 BUDGET = {
     "README.md": 960,
     "architecture.md": 950,
-    "benchmarks.md": 6_510,
+    "benchmarks.md": 6_640,
     "decisions.md": 1_230,
     "facts.md": 1_320,
     "failures.md": 970,
@@ -24,7 +24,7 @@ BUDGET = {
     "privacy-modes.md": 900,
     "query.md": 1_150,
     "ranking.md": 1_490,
-    "recognised.md": 650,
+    "recognised.md": 670,
     "reliability.md": 1_785,
     "rewriting.md": 810,
     "scale-figures.md": 700,
@@ -32,7 +32,7 @@ BUDGET = {
     "tutorial.md": 650,
 }
 USUAL = 600  # a how-to
-TOTAL = 43_300  # without the tables of `FIGURES`; at most 45,000
+TOTAL = 43_330  # without the tables of `FIGURES`; at most 45,000
 FIGURES = "benchmarks.md"  # its tables are looked up, not read
 MADE_FROM_CODE = "reference/"
 # A turn → what to write in its place.
