@@ -12,7 +12,7 @@ _WORD = re.compile(r"\S*\w\S*")
 BUDGET = {
     "README.md": 960,
     "architecture.md": 950,
-    "benchmarks.md": 6_640,
+    "benchmarks.md": 6_650,
     "decisions.md": 1_230,
     "facts.md": 1_320,
     "failures.md": 970,
