@@ -63,7 +63,7 @@ FILE = click.argument("file", type=click.Path(dir_okay=False, path_type=Path))
     help="Of a store in PostgreSQL: where this node, and no other, keeps columns, for a quick start. Each worker has a "
     "part of it. Default: a temporary one.",
 )
-@click.option("--warm/--no-warm", default=True, help="Load every scope before it answers.")
+@click.option("--warm/--no-warm", default=True, help="Load up to 200 scopes, for a minute at most, before it answers.")
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=1, help="Processes that answer; more use more processors."
 )
