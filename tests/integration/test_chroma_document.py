@@ -32,7 +32,7 @@ def test_the_numbers_are_those_of_the_modules() -> None:
     text = PAGE.read_text(encoding="utf-8") + REFERENCE.read_text(encoding="utf-8")
     assert f"{collections.SLICE:,} vectors, notes" in text
     assert "no longer than half" in text and semantic.SERVER_SHARE == 0.5
-    assert "asks for five seconds" in text and vectors.OPEN_S == 5
+    assert "skip the server for five seconds" in text and vectors.OPEN_S == 5
     assert "grow to half a minute" in text and collections.PAUSE_MAX_S == 30
     assert f"`{semantic.AWAY}`" in text
     cloud, own = VectorsConfig(address="https://api.trychroma.com"), VectorsConfig(address="http://localhost:8000")

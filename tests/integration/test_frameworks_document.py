@@ -32,7 +32,7 @@ def test_every_promise_has_a_test_that_is_there() -> None:
 
 
 def test_the_pages_name_every_key_and_every_field() -> None:
-    table = REFERENCE[REFERENCE.index("| key | what |") : REFERENCE.index("All but those of the last five lines")]
+    table = REFERENCE[REFERENCE.index("| key | what |") : REFERENCE.index('Keys without "only" in their line')]
     assert set(re.findall(r"`(recall_\w+)`", table)) == set(OURS) - {NODE}
-    fields = HOW_TO[HOW_TO.index("Its fields:") : HOW_TO.index("What a memory does not have is empty")]
+    fields = HOW_TO[HOW_TO.index("Its fields:") : HOW_TO.index("A field that a memory lacks is empty")]
     assert {name.split("[")[0] for name in re.findall(r"`([\w\[\]]+)`", fields)} == set(FIELDS)
