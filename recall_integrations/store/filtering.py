@@ -148,7 +148,7 @@ class KeyColumn:
         return np.fromiter(map(test.predicate, self._values), dtype=np.bool_, count=len(self._values))
 
     def _in_order(self, op: str, column: NDArray[Any], bound: float) -> NDArray[np.bool_]:
-        there = column != _NO_TIME if column.dtype == np.int64 else column == column  # noqa: PLR0124 - not of NaN
+        there = column != _NO_TIME if column.dtype == np.int64 else ~np.isnan(column)
         found: NDArray[np.bool_] = np.asarray(ORDER[op](column, bound) & there, dtype=np.bool_)
         return found
 
